@@ -216,7 +216,9 @@ describe('cluster', () => {
     expect(shown.out).toMatch(
       new RegExp(`\n${unused.id} +unused .*\n${used.id} +used .* (ab){32} \\(enrolment 3\\)\n$`),
     );
+    scene.api.script.pageSize = 1;
     expect(await fairlead(['token', 'ls', 'demo', '-o', 'name'])).toMatchObject({ out: `${unused.id}\n${used.id}\n` });
+    scene.api.script.pageSize = 100;
     expect(await fairlead(['token', 'revoke', 'demo', unused.id])).toMatchObject({ status: 2 });
     const revoked = await fairlead(['token', 'revoke', 'demo', unused.id, '--yes']);
     expect(revoked).toMatchObject({ status: 0, out: `token ${unused.id} revoked\n` });
@@ -420,7 +422,9 @@ describe('request and policy', () => {
         `${first.id} +pending +- +${'ab'.repeat(32)} +192.0.2.1 +v1.34.4.k3s1 linux/amd64 +k3s on aws +2/3 ready `,
       ),
     );
+    scene.api.script.pageSize = 1;
     expect((await fairlead(['request', 'ls', '-o', 'name'])).out).toBe(`${first.id}\n${second.id}\n`);
+    scene.api.script.pageSize = 100;
     const approve = await fairlead(['request', 'approve', first.id, '--cluster', 'shop-eu']);
     expect(approve).toMatchObject({ status: 0, out: `approved as shop-eu: ${'ab'.repeat(32)}\n` });
     const reject = await fairlead(['request', 'reject', second.id, '--reason', 'not ours']);

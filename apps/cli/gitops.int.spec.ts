@@ -354,8 +354,10 @@ describe('rollout and breaker', () => {
     const done = rollout('shop', { state: 'done', endedAt: new Date().toISOString() });
     for (const each of [done, running]) scene.api.script.rollouts.set(each.id, each);
     expect((await fairlead(['rollout', 'list'])).out).toMatch(/\n\S+ +shop +running +1 of 2 +0 of 5 +0 +5 /);
+    scene.api.script.pageSize = 1;
     expect((await fairlead(['rollout', 'list', '-o', 'name'])).out).toBe(`${running.id}\n`);
     expect((await fairlead(['rollout', 'pause', 'shop'])).out).toBe('rollout of shop: paused\n');
+    scene.api.script.pageSize = 100;
     expect((await fairlead(['rollout', 'roll-back', running.id])).out).toBe('rollout of shop: rolling-back\n');
     expect(await fairlead(['rollout', 'abort', done.id])).toMatchObject({
       status: 1,

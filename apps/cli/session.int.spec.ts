@@ -48,6 +48,24 @@ it('shows who is where, by what is asked for', async () => {
   });
 });
 
+it('shows all pages, and of very many the oldest, with how many there are besides', async () => {
+  const { script } = scene.api;
+  const all = Array.from({ length: 25 }, () => passage({}));
+  script.passages.push(...all);
+  const list = async (pageSize: number) => {
+    script.pageSize = pageSize;
+    const shown = await scene.fairlead(['session', 'list', '-o', 'json']);
+    script.pageSize = 100;
+    const { sessions, more } = JSON.parse(shown.out) as { sessions: { id: string }[]; more: number };
+    return { ids: sessions.map(({ id }) => id), more, err: shown.err };
+  };
+  const ids = all.map(({ id }) => id);
+  expect(await list(10)).toEqual({ ids, more: 0, err: '' });
+  const cut = await list(1);
+  expect([cut.ids, cut.more]).toEqual([ids.slice(0, 20), 5]);
+  expect(cut.err).toContain('5 more are not shown: name a cluster, a user or a kind');
+});
+
 it('says which gateways did not answer', async () => {
   scene.api.script.silentGateways.push('gateway-b');
   for (const args of [['list'], ['end', '--user', 'corp:alice', '--yes']]) {

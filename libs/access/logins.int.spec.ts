@@ -312,6 +312,87 @@ describe('the end of logins', () => {
   });
 });
 
+describe('who was not seen for long', () => {
+  const DAY_MS = 24 * HOUR_MS;
+  const known = async () => (await standing.users('default')).items.map(({ name }) => name).toSorted();
+  const bySubject = (sub: string) => corp.sign({ sub, aud: 'ci', org: 'octo' });
+  const program = (sub: string) => exchangeOf('builds', sub);
+  const exchangeOf = async (issuer: string, sub: string) => exchange({ issuer, token: await bySubject(sub) });
+  const putBuilds = () =>
+    put({ name: 'builds', kind: 'workload', audience: 'ci', prefix: 'ci:', requiredClaims: { org: 'octo' } });
+
+  it('is forgotten: a program after 35 days, a person after 90; and is known again by the next login', async () => {
+    await put();
+    await putBuilds();
+    await exchange(await idToken());
+    await program('main');
+    const all = ['corp:alice', 'workload:ci:main'];
+    for (const [days, left] of [
+      [34, all],
+      [36, ['corp:alice']],
+      [89, ['corp:alice']],
+      [91, []],
+    ] as const) {
+      later = days * DAY_MS;
+      expect(await standing.sweep()).toBe(false);
+      expect([days, await known()]).toEqual([days, left]);
+    }
+    later = 0;
+    const back = await exchange(await idToken({ groups: ['ops', 'dev'] }));
+    expect([await known(), await whose(back)]).toEqual([['corp:alice'], 'login corp:alice corp:dev,corp:ops']);
+  });
+
+  it('stays while a session or a login goes on', async () => {
+    await put();
+    await putBuilds();
+    const person = await exchange(await idToken());
+    await program('main');
+    await db.database.query(`update known_users set last_login_at = now() - interval '100 days'`);
+    await standing.sweep();
+    expect(await known()).toEqual(['corp:alice', 'workload:ci:main']);
+    expect((await toldToDoors()).sessions).toMatchObject([{ user: 'corp:alice', subjectGroups: ['corp:ops'] }]);
+    // The program's login lapses, and the person's as well; the session goes on.
+    later = HOUR_MS;
+    await standing.sweep();
+    expect(await known()).toEqual(['corp:alice']);
+    expect((await toldToDoors()).sessions).toHaveLength(1);
+    await standing.end(api, { sessionHash: hashOfSecret(person.session!) });
+    await standing.sweep();
+    expect(await known()).toEqual([]);
+  });
+
+  it('stays if they log in while it is swept', async () => {
+    await put();
+    await exchange(await idToken());
+    await db.database.query('delete from sessions');
+    await db.database.query(`update known_users set last_login_at = now() - interval '100 days'`);
+    const runner = db.database.createQueryRunner();
+    await runner.startTransaction();
+    // What a login writes, before it is seen by others.
+    await runner.query('update known_users set last_login_at = now()');
+    const swept = standing.sweep();
+    await expect
+      .poll(() => db.database.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`))
+      .toHaveLength(1);
+    await runner.commitTransaction();
+    await runner.release();
+    await swept;
+    expect(await known()).toEqual(['corp:alice']);
+  });
+
+  it('is forgotten a thousand at a time, however many names one program took', async () => {
+    await db.database.query(
+      `insert into known_users (id, tenant_id, name, kind, issuer, group_names, groups_as_of, first_login_at, last_login_at)
+       select gen_random_uuid(), 'default', 'workload:ci:branch-' || n, 'workload', 'builds', '{}', now(), now(),
+         now() - case when n > 2500 then interval '30 days' else interval '40 days' end
+       from generate_series(1, 2600) n`,
+    );
+    const more = [await standing.sweep(), await standing.sweep(), await standing.sweep()];
+    expect(more).toEqual([true, true, false]);
+    expect(await db.database.query('select count(*)::int as count from known_users')).toEqual([{ count: 100 }]);
+  });
+});
+
 describe('issuers', () => {
   it('are told to those who want to log in, without more than they need', async () => {
     await put({ deviceCode: true });

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import type { OpenPassage } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { createCsr, generatePrivateKey, parseSpiffeId } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
@@ -60,6 +61,55 @@ describe('clients', () => {
   it('may be of no cluster, and reach what they are granted', async () => {
     const body = { name: 'granted', clusters: [], csr: await newCsr() };
     expect((await ask('POST', '/v1/clients', { body })).json).toMatchObject({ client: { clusters: [] } });
+  });
+});
+
+describe('lists that go by time', () => {
+  const openPassage = (): OpenPassage => ({
+    id: crypto.randomUUID(),
+    kind: 'exec',
+    gateway: 'gateway-a',
+    owner: null,
+    clusterId: crypto.randomUUID(),
+    cluster: 'paged',
+    user: 'corp:alice',
+    as: null,
+    address: '10.0.0.7',
+    since: new Date().toISOString(),
+    bytesUp: 0,
+    bytesDown: 0,
+    target: '',
+  });
+
+  it('come in pages: tokens, agents that wait and sessions', async () => {
+    const { script } = api;
+    for (const each of [1, 2, 3].map(() => bootstrapToken('paged'))) script.tokens.set(each.id, each);
+    for (const each of [1, 2, 3].map((n) => waitingAgent({ fingerprint: `0${n}`.repeat(32) })))
+      script.requests.set(each.id, each);
+    script.passages.push(...[1, 2, 3].map(openPassage));
+    script.pageSize = 2;
+    for (const [path, items] of [
+      ['/v1/clusters/paged/bootstrap-tokens', 'tokens'],
+      ['/v1/enrolment-requests?state=pending', 'requests'],
+      ['/v1/sessions?kind=exec', 'sessions'],
+    ] as const) {
+      const of = async (place?: string): Promise<{ ids: string[]; next: string | undefined }> => {
+        const query = place === undefined ? '' : `${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(place)}`;
+        const { json } = await ask('GET', path + query);
+        const page = json as { next?: string } & Record<string, { id: string }[]>;
+        return { ids: (page[items] ?? []).map(({ id }) => id), next: page.next };
+      };
+      const first = await of();
+      const rest = await of(first.next);
+      expect([items, first.ids.length, rest.ids.length, rest.next]).toEqual([items, 2, 1, undefined]);
+      expect(new Set([...first.ids, ...rest.ids]).size).toBe(3);
+      const bad = problemOf(await ask('GET', `${path}${path.includes('?') ? '&' : '?'}after=nonsense`));
+      expect([bad.code, bad.problems]).toMatchObject(['INVALID_ARGUMENT', [{ path: 'query.after' }]]);
+    }
+    script.pageSize = 100;
+    script.passages.length = 0;
+    script.tokens.clear();
+    script.requests.clear();
   });
 });
 

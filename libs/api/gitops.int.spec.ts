@@ -325,6 +325,12 @@ describe('rollouts and the breaker', () => {
     const path = `/v1/gitops/rollouts/${running.id}/steps`;
     expect((await ask('POST', path, { body: { step: 'pause' } })).json).toMatchObject({ state: 'paused' });
     expect((await ask('POST', path, { body: { step: 'hurry' } })).status).toBe(400);
+    api.script.pageSize = 1;
+    const first = (await ask('GET', '/v1/gitops/rollouts')).json as { rollouts: { id: string }[]; next: string };
+    const second = (await ask('GET', `/v1/gitops/rollouts?after=${first.next}`)).json as typeof first;
+    api.script.pageSize = 100;
+    expect([...first.rollouts, ...second.rollouts].map(({ id }) => id)).toEqual([running.id, done.id]);
+    expect((await ask('GET', '/v1/gitops/rollouts?after=nonsense')).status).toBe(400);
     const late = await ask('POST', `/v1/gitops/rollouts/${done.id}/steps`, { body: { step: 'abort' } });
     expect(problemOf(late)).toMatchObject({
       code: 'CONFLICT',

@@ -15,6 +15,7 @@ import {
   RotatedDeployKey,
   ShownAssignment,
 } from './gitops.js';
+import { UuidPlace } from './place.js';
 import { ClusterId, ClusterName, UserName } from './primitives.js';
 import { ifRevision } from './revision.js';
 import { rpcOf } from './rpc.js';
@@ -125,7 +126,13 @@ export const gitopsRpc = {
     z.object({}),
   ),
 
-  listRollouts: rpc('list-rollouts', ['api'], z.object({}), z.object({ rollouts: z.array(Rollout).max(200) })),
+  /** Newest first, as many as fit in one answer; `next` is there if there are more: pass it as `after`. */
+  listRollouts: rpc(
+    'list-rollouts',
+    ['api'],
+    z.object({ after: UuidPlace.optional() }),
+    z.object({ rollouts: z.array(Rollout).max(200), next: UuidPlace.optional() }),
+  ),
   steerRollout: rpc(
     'steer-rollout',
     ['api'],

@@ -7,6 +7,7 @@ export * from './rpc.js';
 export * from './replica-rpc.js';
 export * from './open-passages.js';
 export * from './fit-page.js';
+export * from './place.js';
 export * from './facts.js';
 export * from './kubernetes-names.js';
 export * from './label-selector.js';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ClusterId, ClusterName, CredentialName, IsoTime, UserName } from './primitives.js';
+import { TextPlace, type Place } from './place.js';
 import { rpcOf } from './rpc.js';
 
 /** What goes through a door, as people tell it apart. `request`: one that is answered and over, such as a `get`; `proxy`: an upgrade to something else in a cluster; `tunnel`: of the CONNECT door; `egress`: out of a cluster. */
@@ -49,6 +50,15 @@ export const PassageFilter = z.object({
 });
 export type PassageFilter = z.infer<typeof PassageFilter>;
 
+/** A page of them: those that began after the place where the page before ended. */
+export const PassagePage = PassageFilter.extend({ after: TextPlace.optional() });
+export type PassagePage = z.infer<typeof PassagePage>;
+
+/** Where one stands among all of them. */
+export function placeOfPassage({ since, id }: Pick<OpenPassage, 'since' | 'id'>): Place {
+  return { atMs: Date.parse(since), id };
+}
+
 /** In one answer: they fit into a message. */
 export const MAX_PASSAGES = 150;
 const PASSAGES = z.array(OpenPassage).max(MAX_PASSAGES);
@@ -59,8 +69,10 @@ const Silent = z.array(CredentialName).max(1_000);
 export const PassageList = z.object({
   /** Those that began first, first. */
   passages: PASSAGES,
-  /** How many more there are. */
+  /** How many more there are after these. */
   more: z.int().min(0),
+  /** There if there are more: pass it as `after`. */
+  next: TextPlace.optional(),
   silent: Silent,
 });
 export type PassageList = z.infer<typeof PassageList>;
@@ -81,7 +93,7 @@ export const gatewayRpc = {
   listPassages: rpc(
     'list-passages',
     ['registration'],
-    PassageFilter,
+    PassagePage,
     z.object({ passages: PASSAGES, more: z.int().min(0) }),
     1_500,
   ),

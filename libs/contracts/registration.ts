@@ -25,7 +25,8 @@ import {
 } from './enrol.js';
 import { ClusterFacts, MAX_CLUSTER_FACTS } from './facts.js';
 import { LinkProblem, MAX_TROUBLES } from './presence.js';
-import { EndedPassages, PassageEnd, PassageFilter, PassageList } from './open-passages.js';
+import { EndedPassages, PassageEnd, PassageFilter, PassageList, PassagePage } from './open-passages.js';
+import { EnrolmentPlaceText, TextPlace } from './place.js';
 import { ifRevision } from './revision.js';
 import { rpcOf } from './rpc.js';
 import { Tenant, TenantQuotas } from './tenants.js';
@@ -120,12 +121,12 @@ export const registrationRpc = {
   ),
   /** Adds an installer to a cluster that was imported without one. It holds no secret. NOT_FOUND. */
   installerManifest: rpc('installer-manifest', ['api'], ByName, z.object({ manifest: Manifest })),
-  /** Of one cluster, newest first, at most 200. */
+  /** Of one cluster, newest first, as many as fit in one answer; `next` is there if there are more: pass it as `after`. */
   listBootstrapTokens: rpc(
     'list-bootstrap-tokens',
     ['api'],
-    ByName,
-    z.object({ tokens: z.array(BootstrapToken).max(200) }),
+    ByName.extend({ after: TextPlace.optional() }),
+    z.object({ tokens: z.array(BootstrapToken).max(200), next: TextPlace.optional() }),
   ),
   /** Nobody gets an identity by it from then on; what it enrolled keeps its own. Again: no change. NOT_FOUND. */
   revokeBootstrapToken: rpc(
@@ -159,12 +160,19 @@ export const registrationRpc = {
    * CSR_INVALID; UNAVAILABLE: the cluster goes on as before; DEADLINE_EXCEEDED: it may have happened, ask again.
    */
   issueIdentity: rpc('issue-identity', ['api'], NewIdentity, IssuedIdentity, 12_000),
-  /** Those with a token first, then newest first, at most 500; of one state, and of keys whose fingerprint begins so, if these are given. */
+  /**
+   * Those with a token first, then newest first, as many as fit in one answer; of one state, and of keys whose fingerprint begins so, if these are
+   * given. `next` is there if there are more: pass it as `after`.
+   */
   listEnrolmentRequests: rpc(
     'list-enrolment-requests',
     ['api'],
-    z.object({ state: EnrolmentRequest.shape.state.optional(), fingerprint: FingerprintStart.optional() }),
-    z.object({ requests: z.array(EnrolmentRequest).max(500) }),
+    z.object({
+      state: EnrolmentRequest.shape.state.optional(),
+      fingerprint: FingerprintStart.optional(),
+      after: EnrolmentPlaceText.optional(),
+    }),
+    z.object({ requests: z.array(EnrolmentRequest).max(500), next: EnrolmentPlaceText.optional() }),
   ),
   /**
    * Lets the agent have an identity, which it fetches when it asks next: of the cluster whose token it showed, or of the named
@@ -218,8 +226,8 @@ export const registrationRpc = {
     z.object({}),
     10_000,
   ),
-  /** What goes through the doors of all gateways for a tenant now, and which gateways did not answer. */
-  listPassages: rpc('list-passages', ['api'], PassageFilter, PassageList),
+  /** What goes through the doors of all gateways for a tenant now, in pages, and which gateways did not answer. */
+  listPassages: rpc('list-passages', ['api'], PassagePage, PassageList),
   /** Ends all of them that are meant. `ended` none and nobody silent: there is none. */
   endPassages: rpc('end-passages', ['api'], PassageFilter.extend(PassageEnd.shape), EndedPassages),
   /** Spends a bootstrap token for a certificate. Subject tenant: NO_TENANT, because only the token tells it. */

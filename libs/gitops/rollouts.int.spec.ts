@@ -154,6 +154,30 @@ it('goes on where it was with another process, and as somebody steers it', async
   await expect(steer('resume')).rejects.toMatchObject({ code: 'CONFLICT' });
 });
 
+it('are listed in pages, newest first, none twice and none left out', async () => {
+  const before = new Set((await pages()).map(({ id }) => id));
+  // Several of the same millisecond, and of different microseconds within it.
+  await gitops.database.query(
+    `insert into rollouts (id, tenant_id, assignment, version, spec, formers, former_of, progress, state, started_at, ended_at)
+     select gen_random_uuid(), 'paged', assignment, version, spec, formers, former_of, progress, 'done',
+         now() - n * interval '137 microseconds', now()
+       from (select * from rollouts limit 1) one, generate_series(1, 250) n`,
+  );
+  const first = await gitops.asApi.call(gitopsRpc.listRollouts, 'paged', {});
+  const last = first.rollouts.at(-1)?.id;
+  await gitops.database.query('delete from rollouts where id = $1', [last]);
+  const told = await pages('paged', first.next);
+  const ids = [...first.rollouts, ...told].map(({ id }) => id);
+  expect([ids.length, new Set(ids).size]).toEqual([250, 250]);
+  // Nothing of another tenant.
+  expect(new Set((await pages()).map(({ id }) => id))).toEqual(before);
+});
+
+async function pages(tenantId: string = DEFAULT_TENANT, after?: string): Promise<Rollout[]> {
+  const page = await gitops.asApi.call(gitopsRpc.listRollouts, tenantId, { after });
+  return page.next === undefined ? page.rollouts : [...page.rollouts, ...(await pages(tenantId, page.next))];
+}
+
 it('told all of it', async () => {
   const rows = (await gitops.database.query('select body from outbox order by id')) as { body: string }[];
   const told = rows.map(({ body }) => JSON.parse(body) as { type: string; data: { state?: string; actor: object } });

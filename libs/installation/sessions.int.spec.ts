@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { gatewayRpc, type PassageFilter } from '@fairlead/contracts';
+import { gatewayRpc, type PassageFilter, type PassagePage } from '@fairlead/contracts';
 import { createRpcClient, type RpcClient } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
 import { OpenPassages } from '@fairlead/registration';
@@ -46,7 +46,7 @@ afterEach(async () => {
 });
 gateways = ['gateway-a', 'gateway-b'];
 
-const list = (filter: PassageFilter = {}, tenantId = 'default') => passages.list(tenantId, filter);
+const list = (filter: PassagePage = {}, tenantId = 'default') => passages.list(tenantId, filter);
 const by = { by: 'admin', reason: 'the incident is over' };
 
 interface Asking {
@@ -146,22 +146,43 @@ it('names a gateway that does not answer, and tells of the others', async () => 
   expect(await passages.end('default', { user: 'alice', ...by })).toEqual({ ended: 1, silent: ['gateway-c'] });
 });
 
-it('tells so many at most, the oldest first, and how many more there are', async () => {
+it('tells all of them in pages, the oldest first, none twice and none left out while others end and begin', async () => {
   const certificate = await clientCertificate(
     cluster.installation.authority,
     (await cluster.installation.addClient([cluster.installation.cluster])).clientId,
   );
   const { authority } = cluster.installation;
   const target = `127.0.0.1:${cluster.target.port}`;
-  for (let opened = 0; opened < 160; opened += 20) {
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => connectThrough(cluster.b, { authority, certificate, target, headers: [] })),
-    );
+  const openTunnels = async (replica: Replica, count: number): Promise<void> => {
+    const call = { authority, certificate, target, headers: [] };
+    const answers = await Promise.all(Array.from({ length: count }, () => connectThrough(replica, call)));
     open.push(...answers.map(({ plain }) => plain));
+  };
+  // At both at once: many begin in the same millisecond.
+  for (let opened = 0; opened < 160; opened += 20)
+    await Promise.all([openTunnels(cluster.a, 20), openTunnels(cluster.b, 20)]);
+  const filter = { kind: 'tunnel' } as const;
+  const first = await list(filter);
+  expect([first.passages.length, first.more]).toEqual([150, 170]);
+  const second = await list({ ...filter, after: first.next });
+  expect([second.passages.length, second.more]).toEqual([150, 20]);
+  // The one that the next page begins after, one that comes later, and one that comes after all others.
+  const ended = [first.passages.at(-1), second.passages[70]].map((each) => each?.id ?? '');
+  for (const id of ended) expect(await passages.end('default', { id, ...by })).toEqual({ ended: 1, silent: [] });
+  await eventually(async () => {
+    for (const id of ended) expect((await list({ id })).passages).toEqual([]);
+  });
+  await openTunnels(cluster.a, 1);
+  const told = [...first.passages];
+  for (let next = first.next; next !== undefined;) {
+    const page = await list({ ...filter, after: next });
+    told.push(...page.passages);
+    next = page.next;
   }
-  const { passages: told, more } = await list({ kind: 'tunnel' });
-  expect([told.length, more]).toEqual([150, 10]);
+  const ids = told.map(({ id }) => id);
+  expect([ids.length, new Set(ids).size, ids.includes(ended[1] ?? '')]).toEqual([320, 320, false]);
   expect(told.map(({ since }) => since)).toEqual(told.map(({ since }) => since).toSorted());
+  expect(new Set(told.map(({ gateway }) => gateway))).toEqual(new Set(['gateway-a', 'gateway-b']));
 });
 
 it('is asked for by registration alone, and a gateway answers for nobody else', async () => {

@@ -112,6 +112,9 @@ const ask = (
 ): ReturnType<Enrolments['enrol']> =>
   enrolments.enrol(gateway, { tokenId: null, secret: '', ...token, csr, facts, remoteAddress });
 
+type Filter = Parameters<EnrolmentRequests['list']>[1];
+const listed = async (filter?: Filter) => (await requests.list('default', filter)).requests;
+
 async function lastEvents(limit: number): Promise<string[]> {
   return (await eventsOf(database, limit)).map(({ type }) => type.slice('dev.fairlead.'.length));
 }
@@ -121,7 +124,7 @@ describe('an agent without a token', () => {
     await expect(ask(await newCsr())).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
     await policies.set(api, 'default', undefined, 'always-reject');
     await expect(ask(await newCsr())).rejects.toMatchObject({ code: 'ENROLMENT_REJECTED' });
-    expect(await requests.list('default')).toEqual([]);
+    expect(await listed()).toEqual([]);
     expect((await lastEvents(1))[0]).toBe('enrolment.refused.v1');
   });
 
@@ -152,7 +155,7 @@ describe('an agent without a token', () => {
       message: `waiting for an administrator to approve the key ${await fingerprintOf(csr)}`,
     });
     await expect(ask(csr)).rejects.toEqual(waiting);
-    const [request, ...others] = await requests.list('default', { state: 'pending' });
+    const [request, ...others] = await listed({ state: 'pending' });
     expect(others).toEqual([]);
     expect(request).toMatchObject({
       fingerprint: await fingerprintOf(csr),
@@ -180,7 +183,7 @@ describe('an agent without a token', () => {
     await policies.set(api, 'default', undefined, 'queue');
     const csr = await newCsr();
     await expect(ask(csr)).rejects.toEqual(waiting);
-    const [request] = await requests.list('default', { state: 'pending' });
+    const [request] = await listed({ state: 'pending' });
     await requests.approve(api, 'default', request!.id, name);
     expect(await ask(csr)).toMatchObject({ clusterId: id, generation: 2 });
     await policies.set(api, 'default', undefined, 'token');
@@ -193,10 +196,10 @@ describe('an agent without a token', () => {
     await policies.set(api, 'default', undefined, 'queue');
     const csr = await newCsr();
     await expect(ask(csr)).rejects.toEqual(waiting);
-    const [request] = await requests.list('default', { state: 'pending' });
+    const [request] = await listed({ state: 'pending' });
     await requests.reject(api, 'default', request!.id, 'not one of ours');
     for (const _ of [1, 2]) await expect(ask(csr)).rejects.toThrow(/rejected this agent: not one of ours/);
-    expect(await requests.list('default', { state: 'rejected' })).toMatchObject([{ reason: 'not one of ours' }]);
+    expect(await listed({ state: 'rejected' })).toMatchObject([{ reason: 'not one of ours' }]);
     const again = requests.approve(api, 'default', request!.id, 'x');
     await expect(again).rejects.toMatchObject({ code: 'CONFLICT' });
     await expect(requests.approve(api, 'other', request!.id, 'x')).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -211,11 +214,11 @@ describe('an agent without a token', () => {
     await expect(ask(patient)).rejects.toEqual(waiting);
     aheadMs = QUEUE.silenceMs + 60_000;
     await expect(ask(await newCsr())).rejects.toEqual(waiting);
-    const left = (await requests.list('default')).map(({ fingerprint }) => fingerprint);
+    const left = (await listed()).map(({ fingerprint }) => fingerprint);
     expect(left).toContain(await fingerprintOf(patient));
     expect(left).not.toContain(await fingerprintOf(silent));
     aheadMs = 2 * QUEUE.lifeMs;
-    expect(await requests.list('default')).toEqual([]);
+    expect(await listed()).toEqual([]);
   });
 });
 
@@ -249,7 +252,7 @@ describe('the queue', () => {
     );
     const csr = await newCsr();
     await expect(ask(csr)).rejects.toEqual(waiting);
-    const [request] = await requests.list('default', { state: 'pending' });
+    const [request] = await listed({ state: 'pending' });
     await requests.reject(api, 'default', request!.id, 'not one of ours');
     await expect(ask(await newCsr())).rejects.toEqual(waiting);
     const counted = 'select count(*)::int as count from enrolment_requests where decided_at is not null';
@@ -277,11 +280,52 @@ describe('the queue', () => {
     await database.query(
       `update enrolment_requests set created_at = now() + interval '1 minute' where token_id is null`,
     );
-    const [first, second] = await requests.list('default');
+    const [first, second] = await listed();
     const fingerprint = await fingerprintOf(invited);
     expect([first?.fingerprint, second?.cluster]).toEqual([fingerprint, null]);
-    const found = await requests.list('default', { fingerprint: fingerprint.slice(0, 16) });
+    const found = await listed({ fingerprint: fingerprint.slice(0, 16) });
     expect(found.map(({ cluster }) => cluster)).toEqual([name]);
+  });
+
+  it('is listed in pages, nobody twice and nobody left out, while agents come and go', async () => {
+    const { name } = await newCluster();
+    const { tokenId } = await mint(name);
+    await fill(1_200);
+    // Several of the same millisecond, and of different microseconds within it.
+    await database.query(
+      `update enrolment_requests set created_at = created_at - ascii(substr(spki_sha256, 2)) * interval '137 microseconds',
+         token_id = case when spki_sha256 < 'a' then $1 end`,
+      [tokenId],
+    );
+    const all = async (where = 'true'): Promise<string[]> => {
+      const rows = await database.query<{ id: string }[]>(`select id from enrolment_requests where ${where}`);
+      return rows.map(({ id }) => id);
+    };
+    const invited = new Set(await all('token_id is not null'));
+    const first = await requests.list('default', { state: 'pending' });
+    const told = first.requests.map(({ id }) => id);
+    // The first page ends among those with a token.
+    expect(told.length).toBeLessThan(invited.size);
+    // The one that the next page begins after, one that comes later, and one that ends by the clock alone.
+    const [gone, lapsed] = (await all()).filter((id) => !told.includes(id));
+    await database.query('delete from enrolment_requests where id = any($1)', [[told.at(-1), gone]]);
+    await database.query('update enrolment_requests set expires_at = now() where id = $1', [lapsed]);
+    const expected = new Set([...told, ...(await all())].filter((id) => id !== lapsed));
+    // Whoever asks meanwhile is newer than those who are still to be told.
+    await database.query(
+      `insert into enrolment_requests (id, tenant_id, state, spki_sha256, facts, remote_address, network, created_at, last_asked_at, expires_at)
+       select gen_random_uuid(), tenant_id, state, 'new' || spki_sha256, facts, remote_address, network, now(), now(), now() + interval '1 day'
+         from enrolment_requests where token_id is not null limit 50`,
+    );
+    for (let next = first.next; next !== undefined;) {
+      const page = await requests.list('default', { state: 'pending', after: next });
+      told.push(...page.requests.map(({ id }) => id));
+      next = page.next;
+    }
+    const newcomers = new Set(await all(`spki_sha256 like 'new%'`));
+    expect(new Set(told).size).toBe(told.length);
+    expect(new Set(told.filter((id) => !newcomers.has(id)))).toEqual(expected);
+    expect(told.findLastIndex((id) => invited.has(id))).toBeLessThan(told.findIndex((id) => !invited.has(id)));
   });
 
   it('takes no more than that when many ask at once for the last places', async () => {
@@ -302,7 +346,7 @@ describe('the queue', () => {
     const csr = await newCsr();
     const answers = await Promise.allSettled(Array.from({ length: 8 }, () => ask(csr)));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 'rejected'));
-    expect(await requests.list('default')).toHaveLength(1);
+    expect(await listed()).toHaveLength(1);
   });
 });
 
@@ -315,7 +359,7 @@ describe('a token under another policy', () => {
     const token = await mint(name);
     const csr = await newCsr();
     await expect(ask(csr, token)).rejects.toEqual(waiting);
-    const [request] = await requests.list('default', { state: 'pending' });
+    const [request] = await listed({ state: 'pending' });
     expect(request).toMatchObject({ cluster: name });
     const other = requests.approve(api, 'default', request!.id, 'another');
     await expect(other).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -335,7 +379,7 @@ describe('a token under another policy', () => {
     await policies.set(api, 'default', name, 'queue');
     const wrong = { ...(await mint(name)), secret: randomBytes(32).toString('base64') };
     await expect(ask(await newCsr(), wrong)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
-    expect(await requests.list('default')).toEqual([]);
+    expect(await listed()).toEqual([]);
   });
 });
 
@@ -347,7 +391,7 @@ describe('a token with which somebody waits', () => {
     const token = await mint(name);
     const csr = await newCsr();
     await expect(ask(csr, token)).rejects.toEqual(waiting);
-    const pending = await requests.list('default', { state: 'pending' });
+    const pending = await listed({ state: 'pending' });
     const request = pending.find(({ cluster }) => cluster === name)!;
     return { name, id, token, csr, request };
   }
@@ -417,7 +461,7 @@ describe('a token with which somebody waits', () => {
     const [late, approved] = [await waitingFor(), await waitingFor()];
     await requests.approve(api, 'default', approved.request.id);
     aheadMs = 3_600_000 + 1_000;
-    expect(await requests.list('default', { state: 'pending' })).toEqual([]);
+    expect(await listed({ state: 'pending' })).toEqual([]);
     expect(await ask(approved.csr, approved.token)).toMatchObject({ generation: 1 });
     await expectOver(late, 'TOKEN_EXPIRED');
   });
@@ -426,9 +470,7 @@ describe('a token with which somebody waits', () => {
     const [revoked, byHand] = [await waitingFor(), await waitingFor()];
     await clusters.revoke(api, 'default', revoked.name, 'stolen');
     await expectOver(revoked, 'TOKEN_REVOKED');
-    expect(await requests.list('default', { state: 'rejected' })).toMatchObject([
-      { reason: 'the cluster was revoked' },
-    ]);
+    expect(await listed({ state: 'rejected' })).toMatchObject([{ reason: 'the cluster was revoked' }]);
     const identities = new StaticIdentities(runtime, {
       endpoints: ['127.0.0.1:7443'],
       signAgent: signerOf(authority),
@@ -446,9 +488,7 @@ describe('a token with which somebody waits', () => {
     const adopted = await newCsr();
     await expect(ask(adopted)).rejects.toEqual(waiting);
     const fingerprint = await fingerprintOf(adopted);
-    const request = (await requests.list('default', { state: 'pending' })).find(
-      (each) => each.fingerprint === fingerprint,
-    );
+    const request = (await listed({ state: 'pending' })).find((each) => each.fingerprint === fingerprint);
     await requests.approve(api, 'default', request!.id, waits.name);
     expect((await lastEvents(3)).sort()).toEqual([
       'enrolment.approved.v1',
@@ -467,7 +507,7 @@ describe('a token with which somebody waits', () => {
     await expect(ask(waits.csr, guessed)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
     await expect(ask(waits.csr, newer)).rejects.toEqual(waiting);
     await expect(ask(await newCsr(), newer)).rejects.toMatchObject({ code: 'TOKEN_USED' });
-    const [request, ...others] = await requests.list('default', { state: 'pending' });
+    const [request, ...others] = await listed({ state: 'pending' });
     expect(others).toEqual([]);
     await requests.approve(api, 'default', request!.id);
     expect(await ask(waits.csr, newer)).toMatchObject({ clusterId: waits.id, generation: 1 });
@@ -588,7 +628,7 @@ describe('a webhook', () => {
     await expect(ask(csr)).rejects.toEqual(waiting);
     await expect(ask(csr)).rejects.toEqual(waiting);
     expect(hook.asked.length).toBe(2);
-    const [request] = await requests.list('default', { state: 'pending' });
+    const [request] = await listed({ state: 'pending' });
     await requests.approve(api, 'default', request!.id, `by-hand-${(count += 1)}`);
     expect(await ask(csr)).toMatchObject({ generation: 1 });
   });

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { Envelope } from '@fairlead/events';
 import { FairleadError } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
@@ -99,6 +99,9 @@ function build(): void {
   });
 }
 
+const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
+const tokensOf = async (name: string) => (await tokens.list('default', name)).tokens;
+
 let count = 0;
 async function newCluster(): Promise<{ id: string; name: string }> {
   count += 1;
@@ -128,13 +131,13 @@ const lastEvents = (limit: number): Promise<Envelope[]> => eventsOf(database, li
 describe('bootstrap tokens', () => {
   it('are listed with their state and who used them, and never with their secret', async () => {
     const { name } = await newCluster();
-    expect(await tokens.list('default', name)).toEqual([]);
+    expect(await tokensOf(name)).toEqual([]);
     const first = await mint(name);
     const { csr, fingerprint } = await newCsr();
     await enrol(first, csr);
     aheadMs = 1_000;
     const second = await mint(name);
-    const listed = await tokens.list('default', name);
+    const listed = await tokensOf(name);
     const usedBy = { fingerprint, generation: 1 };
     expect(new Map(listed.map(({ id, state }) => [id, state]))).toEqual(
       new Map([
@@ -147,7 +150,43 @@ describe('bootstrap tokens', () => {
     const stored = (await database.query('select secret_hash from bootstrap_tokens')) as { secret_hash: string }[];
     for (const { secret_hash: hash } of stored) expect(JSON.stringify(listed)).not.toContain(hash);
     aheadMs = 2 * 3_600_000;
-    expect((await tokens.list('default', name)).map(({ state }) => state).sort()).toEqual(['expired', 'used']);
+    expect((await tokensOf(name)).map(({ state }) => state).sort()).toEqual(['expired', 'used']);
+  });
+
+  it('are listed in pages, none twice and none left out, while some go and others are made', async () => {
+    const { id: clusterId, name } = await newCluster();
+    // Several of the same millisecond, and of different microseconds within it.
+    const make = (from: number, to: number): Promise<unknown> =>
+      database.query(
+        `insert into bootstrap_tokens (id, tenant_id, cluster_id, secret_hash, created_at, expires_at)
+         select md5(n::text), 'default', $1, md5(n::text), now() - n * interval '137 microseconds', now() + interval '1 hour'
+           from generate_series($2::int, $3::int) n`,
+        [clusterId, from, to],
+      );
+    await make(1, 450);
+    const ids = async (): Promise<string[]> => {
+      const sql = 'select id from bootstrap_tokens where cluster_id = $1';
+      const rows = await database.query<{ id: string }[]>(sql, [clusterId]);
+      return rows.map(({ id }) => id);
+    };
+    const first = await tokens.list('default', name);
+    const told = first.tokens.map(({ id }) => id);
+    // The one that the next page begins after, and one that comes later.
+    const late = (await ids()).find((id) => !told.includes(id));
+    await database.query('delete from bootstrap_tokens where id = any($1)', [[told.at(-1), late]]);
+    const expected = new Set([...told, ...(await ids())]);
+    await make(0, 0);
+    for (let next = first.next; next !== undefined;) {
+      const page = await tokens.list('default', name, next);
+      told.push(...page.tokens.map(({ id }) => id));
+      next = page.next;
+    }
+    expect([told.length, new Set(told)]).toEqual([449, expected]);
+    const again = await tokens.list('default', name);
+    expect([told, again.tokens.map(({ id }) => id)]).toEqual([
+      expect.not.arrayContaining([md5('0')]),
+      expect.arrayContaining([md5('0')]),
+    ]);
   });
 
   it('that are revoked let nobody in, and tell who revoked them', async () => {
@@ -187,7 +226,7 @@ describe('bootstrap tokens', () => {
     await expect(tokens.revoke(api, 'elsewhere', { name: one.name, id, by })).rejects.toMatchObject(missing);
     await expect(tokens.revoke(api, 'default', { name: one.name, id: 'no', by })).rejects.toMatchObject(missing);
     await expect(tokens.list('elsewhere', one.name)).rejects.toMatchObject(missing);
-    expect(await tokens.list('default', one.name)).toMatchObject([{ id, state: 'unused' }]);
+    expect(await tokensOf(one.name)).toMatchObject([{ id, state: 'unused' }]);
   });
 
   it('are spent or revoked, never both at once', async () => {
@@ -198,7 +237,7 @@ describe('bootstrap tokens', () => {
       enrol(token, csr),
       tokens.revoke(api, 'default', { name, id: token.tokenId, by }),
     ]);
-    const [listed] = await tokens.list('default', name);
+    const [listed] = await tokensOf(name);
     expect([listed?.state, listed?.usedBy === null]).toEqual(['revoked', enrolled.status === 'rejected']);
   });
 });
@@ -352,7 +391,7 @@ describe('an enrolment whose answer is lost', () => {
     const tokenOfFirst = await mint(byToken.name);
     await expect(enrol(waits, second.csr)).rejects.toMatchObject({ code: 'ENROLMENT_PENDING' });
     const requests = new EnrolmentRequests(runtime);
-    const [request] = await requests.list('default', { state: 'pending' });
+    const [request] = (await requests.list('default', { state: 'pending' })).requests;
     await requests.approve(api, 'default', request!.id);
     answersLost = true;
     await expect(enrol(tokenOfFirst, first.csr)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });

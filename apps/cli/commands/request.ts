@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import type { Io } from '../io.js';
 import { ageText, distributionText, nodesText } from '../output/cluster-view.js';
 import { printList, printResult } from '../output/print.js';
+import { allPages } from '../session/all-pages.js';
 import { EnrolmentRequest, EnrolmentRequestList } from '../session/answers.js';
 import { outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
@@ -68,10 +69,9 @@ async function list(io: Io, { output, state, fingerprint }: Listed): Promise<voi
   const query = new URLSearchParams({
     ...(state === 'all' ? {} : { state }),
     ...(fingerprint === undefined ? {} : { fingerprint: fingerprint.toLowerCase() }),
-  });
-  const { requests } = await withApi(io, (api) =>
-    api.ask(EnrolmentRequestList, `/v1/enrolment-requests?${query.toString()}`),
-  );
+  }).toString();
+  const path = `/v1/enrolment-requests${query && `?${query}`}`;
+  const requests = await withApi(io, (api) => allPages(api, EnrolmentRequestList, path, (page) => page.requests));
   printList(io, output, {
     list: { requests },
     name: ({ id }) => id,

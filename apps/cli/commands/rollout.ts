@@ -4,6 +4,7 @@ import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { waveTexts } from '../output/gitops-view.js';
 import { printHint, printJson, printLines, printResult, printTable } from '../output/print.js';
+import { allPages } from '../session/all-pages.js';
 import type { ApiClient } from '../session/api-client.js';
 import { Rollout, RolloutList } from '../session/gitops-answers.js';
 import { itemPath } from '../session/paths.js';
@@ -54,7 +55,7 @@ export function addRolloutCommands(program: Command, io: Io): void {
 }
 
 async function list(io: Io, { output }: Printed): Promise<void> {
-  const { rollouts } = await withApi(io, (api) => api.ask(RolloutList, ROLLOUTS));
+  const rollouts = await withApi(io, allRollouts);
   if (output === 'json') return printJson(io, { rollouts });
   if (output === 'name') return printLines(io, ...rollouts.filter(isOpen).map(({ id }) => id));
   if (rollouts.length === 0) return printHint(io, 'no rollouts yet: one begins with each change of an assignment');
@@ -82,10 +83,13 @@ async function steer(io: Io, named: string, step: string, { output }: Printed): 
 
 async function idOf(api: ApiClient, named: string): Promise<string> {
   if (/^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(named)) return named;
-  const { rollouts } = await api.ask(RolloutList, ROLLOUTS);
-  const found = rollouts.find((each) => each.assignment === named && isOpen(each));
+  const found = (await allRollouts(api)).find((each) => each.assignment === named && isOpen(each));
   if (found) return found.id;
   throw failure('NOT_FOUND', `no rollout of ${named} is under way`, 'fairlead rollout list');
+}
+
+function allRollouts(api: ApiClient): Promise<Rollout[]> {
+  return allPages(api, RolloutList, ROLLOUTS, (page) => page.rollouts);
 }
 
 function isOpen({ endedAt }: Rollout): boolean {

@@ -3,11 +3,15 @@ import { usage, failure } from '../failure.js';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { printHint, printJson, printLines, printList, printNotice } from '../output/print.js';
-import { EndedSessions, SessionList } from '../session/session-answers.js';
+import { pagesOf } from '../session/all-pages.js';
+import type { ApiClient } from '../session/api-client.js';
+import { EndedSessions, SessionList, type Session } from '../session/session-answers.js';
 import { confirmed } from '../session/prompt.js';
 import { outputOption, type Confirmed, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
+/** Pages that one listing asks for: thousands of tunnels are no list for people, and each page is a question to all gateways. */
+const MAX_PAGES = 20;
 const KINDS = ['request', 'watch', 'log', 'exec', 'attach', 'port-forward', 'proxy', 'tunnel', 'egress'];
 
 const LIST_HELP = `
@@ -65,7 +69,7 @@ function filtered(command: Command): Command {
 async function list(io: Io, { output, ...filter }: Filter & Printed): Promise<void> {
   const query = new URLSearchParams(filterOf(filter)).toString();
   const path = `/v1/sessions${query && `?${query}`}`;
-  const { sessions, more, silent } = await withApi(io, (api) => api.ask(SessionList, path));
+  const { sessions, more, silent } = await withApi(io, (api) => openSessions(api, path));
   if (output === 'json') printJson(io, { sessions, more, silent });
   else {
     printList(io, output, {
@@ -87,6 +91,25 @@ async function list(io: Io, { output, ...filter }: Filter & Printed): Promise<vo
   }
   if (more > 0) printNotice(io, `${more} more are not shown: name a cluster, a user or a kind`);
   sayWhoIsSilent(io, silent);
+}
+
+/** Those that began first, first. `silent` names all gateways that did not answer for one page or another. */
+async function openSessions(
+  api: ApiClient,
+  path: string,
+): Promise<{ sessions: Session[]; more: number; silent: string[] }> {
+  const sessions: Session[] = [];
+  const silent = new Set<string>();
+  let more = 0;
+  let pages = 0;
+  for await (const page of pagesOf(api, SessionList, path)) {
+    sessions.push(...page.sessions);
+    for (const gateway of page.silent) silent.add(gateway);
+    more = page.more;
+    pages += 1;
+    if (pages === MAX_PAGES) break;
+  }
+  return { sessions, more, silent: [...silent].sort() };
 }
 
 async function end(io: Io, id: string | undefined, { yes, output, reason, ...filter }: EndOptions): Promise<void> {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { printHint, printJson, printLines, printList, type Cell } from '../output/print.js';
+import { allPages } from '../session/all-pages.js';
 import { BootstrapToken, BootstrapTokenList } from '../session/answers.js';
 import { confirmed } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';
@@ -36,7 +37,8 @@ export function addTokenCommands(program: Command, io: Io): void {
 }
 
 async function list(io: Io, cluster: string, { output }: Printed): Promise<void> {
-  const { tokens } = await withApi(io, (api) => api.ask(BootstrapTokenList, tokensPath(cluster)));
+  const path = tokensPath(cluster);
+  const tokens = await withApi(io, (api) => allPages(api, BootstrapTokenList, path, (page) => page.tokens));
   printList(io, output, {
     list: { tokens },
     name: ({ id }) => id,

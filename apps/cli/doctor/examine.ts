@@ -10,6 +10,7 @@ import {
   ShownPolicy,
   Whoami,
 } from '../session/answers.js';
+import { allPages } from '../session/all-pages.js';
 import type { ApiClient } from '../session/api-client.js';
 import type { Login } from '../session/login-store.js';
 import { clusterPath } from '../session/paths.js';
@@ -57,24 +58,28 @@ async function gather(
 ): Promise<{ facts: KnownFacts; unknown: readonly Finding[] }> {
   const unknown: Finding[] = [];
   const path = clusterPath(cluster.name);
-  const ask = async <Schema extends z.ZodType>(schema: Schema, where: string): Promise<z.output<Schema> | null> => {
-    const answer = await attempt(() => api.ask(schema, where));
+  const tried = async <T>(where: string, work: () => Promise<T>): Promise<T | null> => {
+    const answer = await attempt(work);
     if ('value' in answer) return answer.value;
     unknown.push(fromError('api', where, answer.error));
     return null;
   };
-  const [tokens, certificates, requests, policy, access] = await Promise.all([
-    ask(BootstrapTokenList, `${path}/bootstrap-tokens`),
+  const ask = <Schema extends z.ZodType>(schema: Schema, where: string): Promise<z.output<Schema> | null> =>
+    tried(where, () => api.ask(schema, where));
+  const ofTokens = `${path}/bootstrap-tokens`;
+  const ofWaiting = '/v1/enrolment-requests?state=pending';
+  const [tokens, certificates, waiting, policy, access] = await Promise.all([
+    tried(ofTokens, () => allPages(api, BootstrapTokenList, ofTokens, (page) => page.tokens)),
     ask(CertificateList, `${path}/certificates`),
-    ask(EnrolmentRequestList, '/v1/enrolment-requests?state=pending'),
+    tried(ofWaiting, () => allPages(api, EnrolmentRequestList, ofWaiting, (page) => page.requests)),
     ask(ShownPolicy, `${path}/approval-policy`),
     ask(ClusterAccess, `${path}/access`),
   ]);
   const facts: KnownFacts = {
     cluster,
-    tokens: tokens?.tokens ?? null,
+    tokens,
     certificates: certificates?.certificates ?? null,
-    waiting: requests?.requests ?? null,
+    waiting,
     policy: policy?.effective ?? null,
     access,
     ownVersion: VERSION,

@@ -104,7 +104,10 @@ export const EnrolmentRequest = z.looseObject({
   reason: z.string().nullable(),
 });
 export type EnrolmentRequest = z.infer<typeof EnrolmentRequest>;
-export const EnrolmentRequestList = z.looseObject({ requests: z.array(EnrolmentRequest) });
+export const EnrolmentRequestList = z.looseObject({
+  requests: z.array(EnrolmentRequest),
+  next: z.string().optional(),
+});
 export const ShownPolicy = z.looseObject({ set: z.string().nullable(), effective: z.string() });
 
 export const CertificateRecord = z.looseObject({
@@ -165,7 +168,7 @@ export const BootstrapToken = z.looseObject({
   usedBy: z.looseObject({ fingerprint: z.string(), generation: z.number() }).nullable(),
 });
 export type BootstrapToken = z.infer<typeof BootstrapToken>;
-export const BootstrapTokenList = z.looseObject({ tokens: z.array(BootstrapToken) });
+export const BootstrapTokenList = z.looseObject({ tokens: z.array(BootstrapToken), next: z.string().optional() });
 
 const pem = z.string().startsWith('-----BEGIN CERTIFICATE-----');
 

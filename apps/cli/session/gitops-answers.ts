@@ -94,7 +94,7 @@ export const Rollout = z.looseObject({
   endedAt: z.string().nullable(),
 });
 export type Rollout = z.infer<typeof Rollout>;
-export const RolloutList = z.looseObject({ rollouts: z.array(Rollout) });
+export const RolloutList = z.looseObject({ rollouts: z.array(Rollout), next: z.string().optional() });
 
 export const Breaker = z.looseObject({
   state: z.string(),

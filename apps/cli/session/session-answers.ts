@@ -4,21 +4,22 @@ import { z } from 'zod';
 
 const silent = z.array(z.string());
 
+const Session = z.looseObject({
+  id: z.string(),
+  kind: z.string(),
+  gateway: z.string(),
+  cluster: z.string(),
+  user: z.string(),
+  as: z.string().nullable(),
+  address: z.string(),
+  since: z.string(),
+  target: z.string(),
+});
+export type Session = z.infer<typeof Session>;
 export const SessionList = z.looseObject({
-  sessions: z.array(
-    z.looseObject({
-      id: z.string(),
-      kind: z.string(),
-      gateway: z.string(),
-      cluster: z.string(),
-      user: z.string(),
-      as: z.string().nullable(),
-      address: z.string(),
-      since: z.string(),
-      target: z.string(),
-    }),
-  ),
+  sessions: z.array(Session),
   more: z.number(),
+  next: z.string().optional(),
   silent,
 });
 

@@ -1,4 +1,5 @@
 import { fitPage, userOfSubject, type Caller, type KnownUser, type Subject } from '@fairlead/contracts';
+import { inTransaction } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
 import { revokedToken, revokedUser } from '../domain/revoked.js';
 import {
@@ -10,10 +11,19 @@ import {
   type StoredLogin,
 } from '../store/login-store.js';
 import { addRevoked } from '../store/revocation-store.js';
-import { findUser, listUsers, type StoredUser } from '../store/user-store.js';
+import { findUser, forgetUsers, listUsers, type StoredUser } from '../store/user-store.js';
 import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
 const PAGE_ROWS = 200;
+const DAY_MS = 86_400_000;
+/**
+ * How long somebody is known after their last login, and after all that came of it. Two things go by what is known, and both need it for a day or so:
+ * an older token of theirs brings no older groups (no token is taken that is older than a day), and who left a group has statements taken back (those
+ * end within 12 hours). Denials and grants go by names, so they count for whoever was forgotten, too. The rest is for people who look: as long as they
+ * may ask who could do what; and programs only until a pipeline that runs once a month was seen again, as each branch can be a name of its own.
+ */
+const KNOWN_MS = { user: 90 * DAY_MS, workload: 35 * DAY_MS };
+const FORGET_BATCH = 1_000;
 
 /** What is to be ended: one login by its id, or a session by the hash of its secret. */
 export type Ended = { readonly tokenId: string } | { readonly sessionHash: string };
@@ -49,9 +59,23 @@ export class StandingLogins {
     return last && more ? { items, next: last.id } : { items };
   }
 
-  /** Deletes what has lapsed. Doors tell by the clock when a login ends: this keeps tables and the bucket small. */
-  async sweep(): Promise<void> {
-    await commit(this.runtime, (manager) => sweepLapsed(manager, this.runtime.now()));
+  /**
+   * Deletes what has lapsed, and then who was not seen for long. Doors tell by the clock when a login ends: this keeps tables and the bucket small. True
+   * if there may be more.
+   */
+  async sweep(): Promise<boolean> {
+    const now = this.runtime.now();
+    await commit(this.runtime, (manager) => sweepLapsed(manager, now));
+    let more = false;
+    for (const kind of ['user', 'workload'] as const) {
+      const seenBefore = new Date(now.getTime() - KNOWN_MS[kind]);
+      // No door hears of it, so nothing follows from it.
+      const forgotten = await inTransaction(this.runtime.database, (manager) =>
+        forgetUsers(manager, kind, seenBefore, FORGET_BATCH),
+      );
+      more ||= forgotten === FORGET_BATCH;
+    }
+    return more;
   }
 }
 

@@ -66,4 +66,15 @@ const TABLES_V1 = [
   )`,
 ];
 
-export const LOGIN_MIGRATIONS = [Logins1795651400000];
+/** Who was not seen for long is found without looking at all. */
+class SeenLast1797000000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('create index known_users_by_last_login on known_users (kind, last_login_at)');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+export const LOGIN_MIGRATIONS = [Logins1795651400000, SeenLast1797000000000];

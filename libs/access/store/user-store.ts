@@ -42,6 +42,29 @@ export async function rememberUser(manager: EntityManager, seen: SeenUser): Prom
   return rows[0]?.group_names ?? [...seen.groups];
 }
 
+/**
+ * Forgets those of a kind who logged in last before `seenBefore`, at most `limit`, and says how many they were. Who has a session or a login stays:
+ * doors are told the groups of a session by its user's row.
+ */
+export async function forgetUsers(
+  manager: EntityManager,
+  kind: StoredUser['kind'],
+  seenBefore: Date,
+  limit: number,
+): Promise<number> {
+  // Looked at twice: who logs in meanwhile has changed their row, and is kept.
+  const [, count] = (await manager.query(
+    `delete from known_users where last_login_at < $2 and id in (
+       select u.id from known_users u
+        where u.kind = $1 and u.last_login_at < $2
+          and not exists (select from sessions s where s.issuer = u.issuer and s.user_name = u.name)
+          and not exists (select from logins l where l.issuer = u.issuer and l.user_name = u.name)
+        order by u.last_login_at limit $3)`,
+    [kind, seenBefore, limit],
+  )) as [unknown[], number];
+  return count;
+}
+
 /** By id. */
 export function listUsers(
   manager: EntityManager,

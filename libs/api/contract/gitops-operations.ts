@@ -6,6 +6,7 @@ import {
   Rollout,
   RotatedDeployKey,
   ShownAssignment as Assignment,
+  UuidPlace,
   gitopsRpc,
 } from '@fairlead/contracts';
 import { ObjectEvent } from '@fairlead/desired-state';
@@ -33,7 +34,11 @@ const AssignmentRemoval = z.strictObject({
   ),
 });
 const RolloutById = z.strictObject({ id: z.uuid() });
-export const RolloutList = z.object({ rollouts: z.array(Rollout).max(200).describe('Newest first.') });
+const RolloutPage = z.strictObject({ after: UuidPlace.optional() });
+export const RolloutList = z.object({
+  rollouts: z.array(Rollout).max(200).describe('Newest first.'),
+  next: UuidPlace.optional().describe('There are more: ask again with it as `after`.'),
+});
 export type RolloutList = z.infer<typeof RolloutList>;
 export const RolloutStep = z
   .strictObject({ step: gitopsRpc.steerRollout.input.shape.step })
@@ -101,7 +106,9 @@ export const gitopsOperations = operationsOf('gitops', {
   listRollouts: {
     route: 'GET /v1/gitops/rollouts',
     summary: 'List the rollouts',
-    answers: [json(200, 'The newest 200.', RolloutList)],
+    description: 'The newest 100 of the tenant are kept, and all that have not ended.',
+    query: RolloutPage,
+    answers: [json(200, 'Newest first.', RolloutList)],
   },
   steerRollout: {
     route: 'POST /v1/gitops/rollouts/{id}/steps',

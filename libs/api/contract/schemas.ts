@@ -10,6 +10,7 @@ import {
   ClusterName,
   CreateCluster,
   CredentialName,
+  EnrolmentPlaceText,
   EnrolmentRequest,
   FingerprintStart,
   IssuedIdentity,
@@ -19,6 +20,7 @@ import {
   Principal,
   RevocationReason,
   Serial,
+  TextPlace,
   registrationRpc,
 } from '@fairlead/contracts';
 import { z } from 'zod';
@@ -53,8 +55,10 @@ export const GatewayRevoked = z.object({
 });
 export type GatewayRevoked = z.infer<typeof GatewayRevoked>;
 export const BootstrapTokenById = z.strictObject({ name: ClusterName, id: z.string().min(1).max(64) });
+export const BootstrapTokenPage = z.strictObject({ after: TextPlace.optional() });
 export const BootstrapTokenList = z.object({
-  tokens: z.array(BootstrapToken).max(200).describe('Newest first, at most 200.'),
+  tokens: z.array(BootstrapToken).max(200).describe('Newest first.'),
+  next: TextPlace.optional().describe('There are more: ask again with it as `after`.'),
 });
 export type BootstrapTokenList = z.infer<typeof BootstrapTokenList>;
 export const IdentityToIssue = registrationRpc.issueIdentity.input
@@ -64,10 +68,12 @@ export const IdentityToIssue = registrationRpc.issueIdentity.input
 export const EnrolmentRequestPage = z.strictObject({
   state: EnrolmentRequest.shape.state.optional(),
   fingerprint: FingerprintStart.optional(),
+  after: EnrolmentPlaceText.optional(),
 });
 export const EnrolmentRequestById = z.strictObject({ id: z.uuid() });
 export const EnrolmentRequestList = z.object({
-  requests: z.array(EnrolmentRequest).max(500).describe('Those with a token first, then newest first, at most 500.'),
+  requests: z.array(EnrolmentRequest).max(500).describe('Those with a token first, then newest first.'),
+  next: EnrolmentPlaceText.optional().describe('There are more: ask again with it as `after`, and the same filters.'),
 });
 export type EnrolmentRequestList = z.infer<typeof EnrolmentRequestList>;
 export const Approval = z

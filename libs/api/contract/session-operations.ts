@@ -1,16 +1,17 @@
-import { EndedPassages, OpenPassage, PassageFilter, PassageList } from '@fairlead/contracts';
+import { EndedPassages, OpenPassage, PassageFilter, PassageList, PassagePage } from '@fairlead/contracts';
 import { z } from 'zod';
 import { json, operationsOf } from './operation.js';
 
 export const Session = OpenPassage.describe('Something that goes through a door now: who is where, and what for.');
 export const SessionList = z.object({
   sessions: z.array(Session).max(150).describe('Those that began first, first.'),
-  more: PassageList.shape.more.describe('How many there are beside these: ask for fewer, by a filter.'),
+  more: PassageList.shape.more.describe('How many there are after these.'),
+  next: PassageList.shape.next.describe('There are more: ask again with it as `after`, and the same filters.'),
   silent: PassageList.shape.silent.describe(
     'Gateways that did not answer in time: what goes through them is not known.',
   ),
 });
-const SessionQuery = PassageFilter.omit({ id: true }).strict();
+const SessionQuery = PassagePage.omit({ id: true }).strict();
 
 export const SessionEnd = PassageFilter.extend({
   reason: z.string().min(1).max(256).default('ended by an administrator').describe('Whoever is cut off is told.'),
@@ -30,7 +31,7 @@ export const sessionOperations = operationsOf('sessions', {
     route: 'GET /v1/sessions',
     summary: 'List who is where now',
     description:
-      'Requests, watches, logs, shells, port-forwards and tunnels that have not ended, through all gateways. Administrators see those of all, others their own.',
+      'Requests, watches, logs, shells, port-forwards and tunnels that have not ended, through all gateways. Administrators see those of all, others their own. What ends or begins between two pages moves none of the others.',
     auth: 'user',
     query: SessionQuery,
     answers: [json(200, 'Sessions.', SessionList)],

@@ -62,8 +62,8 @@ export class ClustersController {
   }
 
   @Serve('listBootstrapTokens')
-  listTokens(@Asked() { tenantId, params }: Call<'listBootstrapTokens'>) {
-    return this.backend.read(registrationRpc.listBootstrapTokens, tenantId, params);
+  listTokens(@Asked() { tenantId, params, query }: Call<'listBootstrapTokens'>) {
+    return this.backend.read(registrationRpc.listBootstrapTokens, tenantId, { ...params, ...query });
   }
 
   @Serve('revokeBootstrapToken')

@@ -37,8 +37,8 @@ export class GitOpsController {
   }
 
   @Serve('listRollouts')
-  rollouts(@Asked() { tenantId }: Call<'listRollouts'>) {
-    return this.backend.read(gitopsRpc.listRollouts, tenantId, {});
+  rollouts(@Asked() { tenantId, query }: Call<'listRollouts'>) {
+    return this.backend.read(gitopsRpc.listRollouts, tenantId, query);
   }
 
   @Serve('steerRollout')

@@ -1,7 +1,8 @@
-import { registrationRpc, type ApprovalPolicy, type EnrolmentRequest } from '@fairlead/contracts';
+import { enrolmentPlaceText, registrationRpc, type ApprovalPolicy, type EnrolmentRequest } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
+import { pageByPlace } from './page-by-place.js';
 import { Script } from './script.js';
 
 type R = typeof registrationRpc;
@@ -15,11 +16,13 @@ export class ApprovalScript {
   async list({ input }: RpcRequest<R['listEnrolmentRequests']>): RpcResult<R['listEnrolmentRequests']> {
     const all = [...this.script.requests.values()];
     const { state: wanted, fingerprint: start = '' } = input;
-    return {
-      requests: all.filter(
-        ({ state, fingerprint }) => (wanted === undefined || state === wanted) && fingerprint.startsWith(start),
-      ),
-    };
+    const meant = all.filter(
+      ({ state, fingerprint }) => (wanted === undefined || state === wanted) && fingerprint.startsWith(start),
+    );
+    const place = ({ cluster, createdAt, id }: EnrolmentRequest): string =>
+      enrolmentPlaceText({ invited: cluster !== null, atMs: Date.parse(createdAt), id });
+    const { items: requests, ...next } = pageByPlace(this.script, meant, input.after, place);
+    return { requests, ...next };
   }
 
   @RpcHandler(registrationRpc.approveEnrolment)

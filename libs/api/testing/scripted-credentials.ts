@@ -3,6 +3,7 @@ import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { checkCsr, issueIdentity } from '@fairlead/pki';
 import { Controller } from '@nestjs/common';
+import { pageByPlace, placeSince } from './page-by-place.js';
 import { Script } from './script.js';
 
 type R = typeof registrationRpc;
@@ -14,8 +15,10 @@ export class CredentialsScript {
 
   @RpcHandler(registrationRpc.listBootstrapTokens)
   async listTokens({ input }: RpcRequest<R['listBootstrapTokens']>): RpcResult<R['listBootstrapTokens']> {
-    const all = [...this.script.tokens.values()];
-    return { tokens: all.filter(({ cluster }) => cluster === input.name) };
+    const all = [...this.script.tokens.values()].filter(({ cluster }) => cluster === input.name);
+    const place = ({ createdAt, id }: BootstrapToken): string => placeSince(createdAt, id);
+    const { items: tokens, ...next } = pageByPlace(this.script, all, input.after, place);
+    return { tokens, ...next };
   }
 
   @RpcHandler(registrationRpc.revokeBootstrapToken)

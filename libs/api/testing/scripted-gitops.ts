@@ -10,6 +10,7 @@ import {
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
+import { pageByPlace, placeSince } from './page-by-place.js';
 import { Script } from './script.js';
 
 type O = typeof gitopsRpc;
@@ -123,8 +124,11 @@ export class GitOpsScript {
   }
 
   @RpcHandler(gitopsRpc.listRollouts)
-  async rollouts(_request: RpcRequest<O['listRollouts']>): RpcResult<O['listRollouts']> {
-    return { rollouts: [...this.script.rollouts.values()] };
+  async rollouts({ input }: RpcRequest<O['listRollouts']>): RpcResult<O['listRollouts']> {
+    const all = [...this.script.rollouts.values()];
+    const place = ({ startedAt, id }: Rollout): string => placeSince(startedAt, id);
+    const { items: rollouts, ...next } = pageByPlace(this.script, all, input.after, place);
+    return { rollouts, ...next };
   }
 
   @RpcHandler(gitopsRpc.steerRollout)

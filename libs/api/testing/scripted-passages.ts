@@ -1,6 +1,7 @@
-import { registrationRpc, type PassageFilter } from '@fairlead/contracts';
+import { registrationRpc, type OpenPassage, type PassageFilter } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
+import { pageByPlace, placeSince } from './page-by-place.js';
 import { Script } from './script.js';
 
 type R = typeof registrationRpc;
@@ -12,7 +13,12 @@ export class PassagesScript {
 
   @RpcHandler(registrationRpc.listPassages)
   async listPassages({ input }: RpcRequest<R['listPassages']>): RpcResult<R['listPassages']> {
-    return { passages: this.#meant(input), more: 0, silent: [...this.script.silentGateways] };
+    const meant = this.#meant(input);
+    const place = ({ since, id }: OpenPassage): string => placeSince(since, id);
+    const { items: passages, ...next } = pageByPlace(this.script, meant, input.after, place);
+    const last = passages.at(-1);
+    const more = last ? meant.length - 1 - meant.indexOf(last) : 0;
+    return { passages, more, ...next, silent: [...this.script.silentGateways] };
   }
 
   @RpcHandler(registrationRpc.endPassages)

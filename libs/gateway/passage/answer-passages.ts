@@ -1,5 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { MAX_PASSAGES, gatewayRpc, type OpenPassage, type PassageFilter } from '@fairlead/contracts';
+import {
+  MAX_PASSAGES,
+  comparePlaces,
+  gatewayRpc,
+  readPlace,
+  type OpenPassage,
+  type PassageFilter,
+  type Place,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { serveReplicaRpc } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
@@ -26,8 +34,11 @@ export function answerPassages(options: AnswerOptions): void {
   const serving = { nc, replica, logger };
   serveReplicaRpc(
     gatewayRpc.listPassages,
-    async ({ tenantId, input }) => {
-      const found = (await matching(live, tenantId, input)).toSorted((one, other) => one.sinceMs - other.sinceMs);
+    async ({ tenantId, input: { after, ...filter } }) => {
+      const begin = after === undefined ? null : readPlace(after);
+      const found = (await matching(live, tenantId, filter))
+        .filter((each) => begin === null || comparePlaces(begin, placeOf(each)) < 0)
+        .sort((one, other) => comparePlaces(placeOf(one), placeOf(other)));
       const passages = found.slice(0, MAX_PASSAGES).map((each) => toldOf(each, replica));
       return { passages, more: found.length - passages.length };
     },
@@ -44,6 +55,8 @@ export function answerPassages(options: AnswerOptions): void {
     serving,
   );
 }
+
+const placeOf = ({ sinceMs: atMs, id }: LiveConnection): Place => ({ atMs, id });
 
 async function matching(live: LiveConnections, tenantId: string, filter: PassageFilter): Promise<LiveConnection[]> {
   const found: LiveConnection[] = [];

@@ -15,8 +15,8 @@ export class RolloutsController {
   ) {}
 
   @RpcHandler(gitopsRpc.listRollouts)
-  async listRollouts({ tenantId }: Asked<'listRollouts'>) {
-    return { rollouts: await this.rollouts.list(tenantId) };
+  async listRollouts({ tenantId, input }: Asked<'listRollouts'>) {
+    return this.rollouts.list(tenantId, input.after);
   }
 
   @RpcHandler(gitopsRpc.steerRollout)

@@ -1,4 +1,4 @@
-import { fitPage, type Assignment, type Caller, type Rollout } from '@fairlead/contracts';
+import { fitPage, placeText, readPlace, type Assignment, type Caller, type Rollout } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
 import type { Actor } from '@fairlead/events';
@@ -20,8 +20,9 @@ import {
 } from '../store/rollout-store.js';
 import { actorOf, commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 
-/** Of a tenant. */
+/** Of a tenant, beside those that have not ended. */
 const KEPT = 100;
+const PAGE_ROWS = 100;
 
 /** How changes of assignments reach their clusters. */
 export class Rollouts {
@@ -30,10 +31,14 @@ export class Rollouts {
     private readonly silenceMs: number,
   ) {}
 
-  /** Newest first, as many as one answer holds. */
-  async list(tenantId: string): Promise<Rollout[]> {
-    const rows = await read(this.runtime, (manager) => listRollouts(manager, tenantId, KEPT));
-    return fitPage(rows.map(show));
+  /** Newest first, as many as fit in an answer; `next` is the place to go on after. */
+  async list(tenantId: string, after?: string): Promise<{ rollouts: Rollout[]; next?: string }> {
+    const place = after === undefined ? null : readPlace(after);
+    const rows = await read(this.runtime, (manager) => listRollouts(manager, tenantId, place, PAGE_ROWS + 1));
+    const rollouts = fitPage(rows.slice(0, PAGE_ROWS).map(show));
+    const last = rows[rollouts.length - 1];
+    if (!last || rollouts.length === rows.length) return { rollouts };
+    return { rollouts, next: placeText({ atMs: last.startedAt.getTime(), id: last.id }) };
   }
 
   /** CONFLICT if it is not in a state for that. */

@@ -1,4 +1,5 @@
 import { FairleadError } from '@fairlead/errors';
+import type { Place } from '@fairlead/contracts';
 import { IsNull, type EntityManager } from 'typeorm';
 import { RolloutRow } from './entities.js';
 import { lockFleet } from './locks.js';
@@ -46,9 +47,19 @@ export function runningRollouts(
   });
 }
 
-/** Newest first. */
-export function listRollouts(manager: EntityManager, tenantId: string, take: number): Promise<StoredRollout[]> {
-  return manager.find(RolloutRow, { where: { tenantId }, order: { startedAt: 'DESC' }, take });
+/** Postgres counts microseconds, and a place milliseconds. */
+const STARTED_AT = "date_trunc('milliseconds', one.started_at)";
+
+/** Newest first, beginning after `after`. */
+export function listRollouts(
+  manager: EntityManager,
+  tenantId: string,
+  after: Place | null,
+  limit: number,
+): Promise<StoredRollout[]> {
+  const query = manager.createQueryBuilder(RolloutRow, 'one').where({ tenantId });
+  if (after) query.andWhere(`(${STARTED_AT}, one.id) < (:at, :id)`, { at: new Date(after.atMs), id: after.id });
+  return query.orderBy(STARTED_AT, 'DESC').addOrderBy('one.id', 'DESC').limit(limit).getMany();
 }
 
 /** Keeps the newest of a tenant, and all that have not ended. */

@@ -1,4 +1,4 @@
-import type { BootstrapToken, Caller } from '@fairlead/contracts';
+import { fitPage, placeText, readPlace, type BootstrapToken, type Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { tokenState } from '../domain/token-state.js';
 import { findClusterByName, lockCluster, type StoredCluster } from '../store/cluster-store.js';
@@ -11,19 +11,22 @@ import {
 import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 import { turnAway } from './turn-away.js';
 
-/** As many as the contract's answer holds. */
-const LISTED = 200;
+const PAGE_ROWS = 200;
 
 /** The tokens in import manifests, after they were handed out. */
 export class BootstrapTokens {
   constructor(private readonly runtime: Runtime) {}
 
-  /** Newest first. NOT_FOUND if there is no such cluster. */
-  async list(tenantId: string, name: string): Promise<BootstrapToken[]> {
+  /** Newest first, as many as fit in an answer; `next` is the place to go on after. NOT_FOUND if there is no such cluster. */
+  async list(tenantId: string, name: string, after?: string): Promise<{ tokens: BootstrapToken[]; next?: string }> {
+    const place = after === undefined ? null : readPlace(after);
     return read(this.runtime, async (manager) => {
       const cluster = await findClusterByName(manager, tenantId, name);
-      const tokens = await listBootstrapTokens(manager, cluster.id, LISTED);
-      return tokens.map((token) => this.#show(token, cluster));
+      const rows = await listBootstrapTokens(manager, cluster.id, place, PAGE_ROWS + 1);
+      const tokens = fitPage(rows.slice(0, PAGE_ROWS).map((token) => this.#show(token, cluster)));
+      const last = rows[tokens.length - 1];
+      if (!last || tokens.length === rows.length) return { tokens };
+      return { tokens, next: placeText({ atMs: last.createdAt.getTime(), id: last.id }) };
     });
   }
 

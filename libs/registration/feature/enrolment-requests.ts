@@ -1,4 +1,11 @@
-import type { Caller, EnrolmentRequest, Facts } from '@fairlead/contracts';
+import {
+  enrolmentPlaceText,
+  fitPage,
+  readEnrolmentPlace,
+  type Caller,
+  type EnrolmentRequest,
+  type Facts,
+} from '@fairlead/contracts';
 import { FairleadError, assertNever } from '@fairlead/errors';
 import { RateLimitedEvents, networkOf } from '@fairlead/limits';
 import { withAdvisoryLock } from '@fairlead/persistence';
@@ -34,7 +41,7 @@ import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 import { lockToken } from './shown-token.js';
 import { aboutRequest, rejectIn, turnAway } from './turn-away.js';
 
-const LISTED = 500;
+const PAGE_ROWS = 500;
 /** A queue that fills at once is told whole. */
 const QUEUEFUL = { burst: QUEUE.perTenant };
 /** How often it is written down that an agent still asks. */
@@ -114,17 +121,23 @@ export class EnrolmentRequests {
     return request;
   }
 
-  /** As many as are shown at once, those with a token first, then newest first. */
-  async list(tenantId: string, filter: RequestFilter = {}): Promise<EnrolmentRequest[]> {
+  /** Those with a token first, then newest first, as many as fit in an answer; `next` is the place to go on after. */
+  async list(
+    tenantId: string,
+    { after, ...filter }: RequestFilter & { readonly after?: string | undefined } = {},
+  ): Promise<{ requests: EnrolmentRequest[]; next?: string }> {
+    const place = { after: after === undefined ? null : readEnrolmentPlace(after), now: this.runtime.now() };
     return read(this.runtime, async (manager) => {
-      const requests = await listRequests(manager, tenantId, filter, LISTED);
-      const now = this.runtime.now();
-      const alive = requests.filter(({ expiresAt }) => expiresAt > now);
-      const names = await clusterNames(
-        manager,
-        alive.flatMap(({ clusterId }) => clusterId ?? []),
-      );
-      return alive.map((request) => showRequest(request, names.get(request.clusterId ?? '') ?? null));
+      const rows = await listRequests(manager, tenantId, { ...filter, ...place }, PAGE_ROWS + 1);
+      const ids = [...new Set(rows.flatMap(({ clusterId }) => clusterId ?? []))];
+      const names = await clusterNames(manager, ids);
+      const shown = rows.map((request) => showRequest(request, names.get(request.clusterId ?? '') ?? null));
+      const requests = fitPage(shown.slice(0, PAGE_ROWS));
+      const last = rows[requests.length - 1];
+      if (!last || requests.length === rows.length) return { requests };
+      const { id, tokenId, createdAt } = last;
+      const next = enrolmentPlaceText({ invited: tokenId !== null, atMs: createdAt.getTime(), id });
+      return { requests, next };
     });
   }
 

@@ -1,9 +1,13 @@
 import {
   MAX_PASSAGES,
+  comparePlaces,
   gatewayRpc,
+  placeOfPassage,
+  placeText,
+  readPlace,
   type EndedPassages,
-  type PassageFilter,
   type PassageList,
+  type PassagePage,
   type Rpc,
 } from '@fairlead/contracts';
 import { toFairleadError } from '@fairlead/errors';
@@ -28,12 +32,19 @@ export class OpenPassages {
   constructor(private readonly options: OpenPassagesOptions) {}
 
   /** See `registrationRpc.listPassages`. */
-  async list(tenantId: string, filter: PassageFilter): Promise<PassageList> {
-    const { answers, silent } = await this.#askAll(gatewayRpc.listPassages, tenantId, filter);
-    const all = answers.flatMap(({ passages }) => passages).sort((one, other) => (one.since < other.since ? -1 : 1));
-    const left = answers.reduce((sum, { more }) => sum + more, 0);
-    const passages = all.slice(0, MAX_PASSAGES);
-    return { passages, more: left + all.length - passages.length, silent };
+  async list(tenantId: string, asked: PassagePage): Promise<PassageList> {
+    const { answers, silent } = await this.#askAll(gatewayRpc.listPassages, tenantId, asked);
+    const after = asked.after === undefined ? null : readPlace(asked.after);
+    const all = answers
+      .flatMap(({ passages }) => passages.map((passage) => ({ passage, place: placeOfPassage(passage) })))
+      // A gateway that is older than pages begins with its oldest each time.
+      .filter(({ place }) => after === null || comparePlaces(after, place) < 0)
+      .sort((one, other) => comparePlaces(one.place, other.place));
+    const told = all.slice(0, MAX_PASSAGES);
+    const more = answers.reduce((sum, answer) => sum + answer.more, all.length - told.length);
+    const last = told.at(-1);
+    const next = more > 0 && last ? { next: placeText(last.place) } : {};
+    return { passages: told.map(({ passage }) => passage), more, ...next, silent };
   }
 
   /** See `registrationRpc.endPassages`. */

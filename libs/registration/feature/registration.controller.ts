@@ -129,7 +129,7 @@ export class RegistrationController {
 
   @RpcHandler(registrationRpc.listEnrolmentRequests)
   async list({ tenantId, input }: Asked<'listEnrolmentRequests'>) {
-    return { requests: await this.requests.list(tenantId, input) };
+    return this.requests.list(tenantId, input);
   }
 
   @RpcHandler(registrationRpc.approveEnrolment)
@@ -159,7 +159,7 @@ export class RegistrationController {
 
   @RpcHandler(registrationRpc.listBootstrapTokens)
   async listTokens({ tenantId, input }: Asked<'listBootstrapTokens'>) {
-    return { tokens: await this.tokens.list(tenantId, input.name) };
+    return this.tokens.list(tenantId, input.name, input.after);
   }
 
   @RpcHandler(registrationRpc.revokeBootstrapToken)

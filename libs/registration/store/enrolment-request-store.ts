@@ -1,4 +1,5 @@
-import { IsNull, LessThan, Like, Not, type EntityManager } from 'typeorm';
+import { IsNull, LessThan, Like, MoreThan, Not, type EntityManager } from 'typeorm';
+import type { EnrolmentPlace } from '@fairlead/contracts';
 import { EnrolmentRequestRow } from './entities.js';
 
 export type StoredEnrolmentRequest = Readonly<EnrolmentRequestRow>;
@@ -77,15 +78,31 @@ export interface RequestFilter {
   readonly fingerprint?: string | undefined;
 }
 
-/** Those with a token first, then newest first: who is unauthenticated hides nobody who was invited. */
+/** Postgres counts microseconds, and a place milliseconds. */
+const ASKED_AT = "date_trunc('milliseconds', one.created_at)";
+
+/**
+ * Those that have not ended at `now`, beginning after `after`. Those with a token first, then newest first: who is unauthenticated hides nobody who
+ * was invited. None changes its place: a key that shows another token asks anew.
+ */
 export function listRequests(
   manager: EntityManager,
   tenantId: string,
-  { state, fingerprint }: RequestFilter,
+  { state, fingerprint, after, now }: RequestFilter & { readonly after: EnrolmentPlace | null; readonly now: Date },
   limit: number,
 ): Promise<StoredEnrolmentRequest[]> {
-  const query = manager.createQueryBuilder(EnrolmentRequestRow, 'one').where({ tenantId });
+  const query = manager.createQueryBuilder(EnrolmentRequestRow, 'one').where({ tenantId, expiresAt: MoreThan(now) });
   if (state !== undefined) query.andWhere({ state });
   if (fingerprint !== undefined) query.andWhere({ spkiSha256: Like(`${fingerprint}%`) });
-  return query.orderBy('one.token_id is null').addOrderBy('one.createdAt', 'DESC').limit(limit).getMany();
+  if (after) {
+    const later = `(${ASKED_AT}, one.id) < (:at, :id)`;
+    const place = { at: new Date(after.atMs), id: after.id };
+    query.andWhere(after.invited ? `(one.token_id is null or ${later})` : `one.token_id is null and ${later}`, place);
+  }
+  return query
+    .orderBy('one.token_id is null')
+    .addOrderBy(ASKED_AT, 'DESC')
+    .addOrderBy('one.id', 'DESC')
+    .limit(limit)
+    .getMany();
 }

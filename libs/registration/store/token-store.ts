@@ -1,4 +1,5 @@
 import { IsNull, LessThan, MoreThan, type EntityManager } from 'typeorm';
+import type { Place } from '@fairlead/contracts';
 import type { PresentedToken } from '../domain/decide-enrolment.js';
 import { BootstrapTokenRow, ImportLinkRow } from './entities.js';
 
@@ -42,18 +43,20 @@ export function presented({
   return { expiresAt, revokedAt, bound };
 }
 
-/** Newest first. */
+/** Newest first, beginning after `after`. Nobody changes when one was made: the order stays. */
 export function listBootstrapTokens(
   manager: EntityManager,
   clusterId: string,
+  after: Place | null,
   limit: number,
 ): Promise<StoredBootstrapToken[]> {
-  return manager.find(BootstrapTokenRow, {
-    where: { clusterId },
-    order: { createdAt: 'DESC', id: 'ASC' },
-    take: limit,
-  });
+  const query = manager.createQueryBuilder(BootstrapTokenRow, 'one').where({ clusterId });
+  if (after) query.andWhere(`(${MADE_AT}, one.id) < (:at, :id)`, { at: new Date(after.atMs), id: after.id });
+  return query.orderBy(MADE_AT, 'DESC').addOrderBy('one.id', 'DESC').limit(limit).getMany();
 }
+
+/** Postgres counts microseconds, and a place milliseconds. */
+const MADE_AT = "date_trunc('milliseconds', one.created_at)";
 
 export async function markTokenRevoked(manager: EntityManager, id: string, now: Date): Promise<void> {
   await manager.update(BootstrapTokenRow, { id }, { revokedAt: now });

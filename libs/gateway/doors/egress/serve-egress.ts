@@ -15,6 +15,7 @@ import type { Ending, Identity } from '../../passage/outcome.js';
 import type { Arrival, Passage } from '../../passage/passage.js';
 import { EgressPolicies, type EgressRule } from './egress-rules.js';
 import { toldToCluster, whyRefused } from './refusals.js';
+import { tunnelIdOf } from './tunnel-id.js';
 
 export interface EgressOptions extends PassageOptions {
   readonly rules: readonly EgressRule[];
@@ -162,7 +163,7 @@ export class Egress {
 
 function arrivalOf({ session, open }: Requested): Arrival {
   const { sessionId, remoteAddress } = session.facts;
-  const tunnelId = open.tunnelId.slice(0, 64);
+  const tunnelId = tunnelIdOf(open.tunnelId);
   return {
     address: remoteAddress,
     asked: { method: 'EGRESS' },
