@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { signStatement } from '@fairlead/pki';
+import { createIssuing, signStatement } from '@fairlead/pki';
 import { testAuthority, type TestAuthority } from '@fairlead/testing';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type AccessStatement } from './access-statement.js';
@@ -211,6 +211,81 @@ it('goes by the roots of the moment, also for what it has opened before', async 
   await expect(opened(envelope)).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
   trust = { ...trust, rootsPem: [...trust.rootsPem, ...authority.roots] };
   await expect(opened(envelope)).resolves.toMatchObject({ statement });
+});
+
+describe('of a signer that was verified before, remembers nothing', () => {
+  type Signer = Awaited<ReturnType<typeof honest>>;
+  const byOne = (signer: Signer): Promise<Uint8Array> =>
+    signAccessStatement({ ...statement, serial: randomUUID() }, signer);
+  /** Certificates count to the second. */
+  const secondsMs = Math.floor(startMs / 1_000) * 1_000;
+  const endMs = secondsMs + 20_000;
+
+  const ends: [string, () => Promise<Signer>][] = [
+    ['certificate', () => signerOf(authority.service('access-statements', { notAfter: new Date(endMs) }))],
+    [
+      'issuing CA',
+      async () => {
+        const validity = { notBefore: new Date(startMs - 60 * MINUTE_MS), notAfter: new Date(endMs) };
+        const issuing = await createIssuing(authority.root, { commonName: 'short', ...validity });
+        return signerOf((await testAuthority({ below: { ...authority, issuing } })).service('access-statements'));
+      },
+    ],
+  ];
+  it.each(ends)('once its %s has ended, neither of it nor of what it signed', async (_, make) => {
+    const signer = await make();
+    const [envelope, another] = [await byOne(signer), await byOne(signer)];
+    await opened(envelope);
+    nowMs = endMs;
+    const first = await opened(envelope);
+    nowMs = endMs + 1;
+    await expect(opened(envelope)).rejects.toThrow('expired');
+    await expect(opened(another)).rejects.toThrow('expired');
+    nowMs = endMs;
+    expect(await opened(envelope)).toBe(first);
+  });
+
+  it('while the clock is before it begins', async () => {
+    const notBefore = new Date(secondsMs - 10_000);
+    const signer = await signerOf(authority.service('access-statements', { notBefore }));
+    const old = { ...statement, notBefore: at(-1), serial: randomUUID() };
+    const [envelope, another] = [await signAccessStatement(old, signer), await signAccessStatement(old, signer)];
+    await opened(envelope);
+    nowMs = secondsMs - 10_001;
+    await expect(opened(envelope)).rejects.toThrow('not valid before');
+    await expect(opened(another)).rejects.toThrow('not valid before');
+  });
+
+  it('once its root has retired, by another list or in the same one, or the trust domain is another', async () => {
+    const signer = await honest();
+    const { roots: others } = await testAuthority();
+    const list = [...authority.roots, ...others];
+    const changes: [typeof trust, () => void][] = [
+      [{ ...trust, rootsPem: list }, () => void (trust = { ...trust, rootsPem: others })],
+      [{ ...trust, rootsPem: list }, () => void list.splice(0, authority.roots.length)],
+      [{ ...trust, rootsPem: authority.roots }, () => void (trust = { ...trust, trustDomain: 'other' })],
+    ];
+    for (const [before, change] of changes) {
+      trust = before;
+      const envelope = await byOne(signer);
+      await opened(envelope);
+      change();
+      await expect(opened(envelope)).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
+      await expect(opened(await byOne(signer))).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
+    }
+  });
+
+  it('that was being verified when its root retired', async () => {
+    const signer = await honest();
+    const [began, other, later] = [await byOne(signer), await byOne(signer), await byOne(signer)];
+    const begun = opened(began);
+    trust = { ...trust, rootsPem: [] };
+    await expect(opened(other)).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
+    await expect(begun).resolves.toMatchObject({ statement: { clusterId: cluster.clusterId } });
+    for (const envelope of [began, later]) {
+      await expect(opened(envelope)).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
+    }
+  });
 });
 
 describe('beside a secret', () => {

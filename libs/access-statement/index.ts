@@ -1,10 +1,11 @@
 export {
   AccessStatement,
-  assertLife,
   CLOCK_LEEWAY_MS,
+  lifeOf,
   MAX_LOGIN_STATEMENT_MS,
   MAX_STATEMENT_BYTES,
   MAX_TOKEN_STATEMENT_MS,
+  type StatementLife,
 } from './access-statement.js';
 export {
   StatementRevocations,

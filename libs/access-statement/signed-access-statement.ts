@@ -1,6 +1,6 @@
 import { FairleadError } from '@fairlead/errors';
 import { signStatement, type TrustSigner } from '@fairlead/pki';
-import { AccessStatement, MAX_STATEMENT_BYTES, assertLife } from './access-statement.js';
+import { AccessStatement, MAX_STATEMENT_BYTES, lifeOf } from './access-statement.js';
 import { packEnvelope } from './envelope.js';
 
 /** What else a key of the CA may ever sign does not begin so. */
@@ -14,7 +14,7 @@ export async function signAccessStatement(statement: AccessStatement, signer: Tr
   if (!parsed.success) {
     throw new FairleadError('INVALID_ARGUMENT', 'this is no access statement', { cause: parsed.error });
   }
-  assertLife(parsed.data);
+  lifeOf(parsed.data);
   const document = new Uint8Array(Buffer.from(JSON.stringify(parsed.data)));
   if (document.length > MAX_STATEMENT_BYTES) {
     throw new FairleadError('INVALID_ARGUMENT', `the access statement is larger than ${MAX_STATEMENT_BYTES} bytes`);

@@ -1,10 +1,11 @@
-import { createHash, type KeyObject } from 'node:crypto';
-import { compileRules, type CompiledRules } from '@fairlead/access-rules';
+import { hash } from 'node:crypto';
+import { compileOwnRules, type CompiledRules } from '@fairlead/access-rules';
 import { FairleadError } from '@fairlead/errors';
 import { BoundedMap } from '@fairlead/limits';
-import { isSignedBy, openSigner } from '@fairlead/pki';
-import { AccessStatement, CLOCK_LEEWAY_MS, assertLife } from './access-statement.js';
-import { unpackEnvelope } from './envelope.js';
+import { isSignedBy, openSigner, type VerifiedSigner } from '@fairlead/pki';
+import { AccessStatement, CLOCK_LEEWAY_MS, lifeOf, type StatementLife } from './access-statement.js';
+import { pemOf, readEnvelope, type Envelope } from './envelope.js';
+import { isPlainStatement } from './plain-statement.js';
 import { CONTEXT, SIGNER } from './signed-access-statement.js';
 import type { SignedTime } from './signed-time.js';
 
@@ -32,24 +33,25 @@ export interface VerifierOptions {
 
 const MAX_STATEMENTS = 512;
 const MAX_SIGNERS = 16;
-/** How long a signer's chain counts without being looked at again: it might end meanwhile. */
-const SIGNER_KNOWN_MS = 60_000;
+/** Without state: each call decodes a whole document. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-interface KnownSigner {
-  readonly key: KeyObject;
-  readonly untilMs: number;
+interface KnownStatement {
+  readonly verified: VerifiedStatement;
+  readonly signer: VerifiedSigner;
 }
 
 /**
- * Verifies statements, each once: who carries one shows it with every connection. What is remembered is what was signed and by whom; times are compared
- * each time, and other roots begin anew.
+ * Verifies statements, each once, and signers, each once: who carries a statement shows it with every connection, and one signer signs for a quarter of an hour.
+ * What is remembered is what was signed and by whom; times are compared each time, those of the signer's certificates too, and other roots begin anew.
  */
 export class StatementVerifier {
   readonly #trust: () => StatementRoots;
   readonly #time: SignedTime;
-  readonly #statements = new BoundedMap<string, VerifiedStatement>({ max: MAX_STATEMENTS, overflow: 'forget-oldest' });
-  readonly #signers = new BoundedMap<string, KnownSigner>({ max: MAX_SIGNERS, overflow: 'forget-oldest' });
-  #roots = '';
+  readonly #statements = new BoundedMap<string, KnownStatement>({ max: MAX_STATEMENTS, overflow: 'forget-oldest' });
+  readonly #signers = new BoundedMap<string, VerifiedSigner>({ max: MAX_SIGNERS, overflow: 'forget-oldest' });
+  /** What everything remembered was verified by: a copy, for whoever changes the list itself. */
+  #roots: StatementRoots = { trustDomain: '', rootsPem: [] };
 
   constructor({ trust, time }: VerifierOptions) {
     this.#trust = trust;
@@ -80,57 +82,47 @@ export class StatementVerifier {
 
   async #verify(envelope: Uint8Array): Promise<VerifiedStatement> {
     this.#forgetOtherRoots();
-    const digest = createHash('sha256').update(envelope).digest('base64url');
+    const digest = hash('sha256', envelope, 'base64url');
     const known = this.#statements.get(digest);
-    if (known) return known;
+    if (known && this.#counts(known.signer)) return known.verified;
     const roots = this.#roots;
-    const statement = await this.#read(envelope);
+    const signed = readEnvelope(envelope);
+    const signer = await this.#signer(signed);
+    const { statement, life } = read(signed, signer);
     // A clock that is ahead, ours or that of who signed, must not be believed by one word.
-    this.#assertBegun(statement);
-    this.#time.saw(Date.parse(statement.notBefore));
-    const verified = {
-      statement,
-      rules: compileRules(statement.rules),
-      digest,
-      openUntilMs: Date.parse(statement.openUntil),
-      streamsUntilMs: Date.parse(statement.streamsUntil),
-    };
-    if (roots === this.#roots) this.#statements.set(digest, verified);
+    this.#assertBegun(statement, life);
+    this.#time.saw(life.notBeforeMs);
+    const { openUntilMs, streamsUntilMs } = life;
+    const verified = { statement, rules: compileOwnRules(statement.rules), digest, openUntilMs, streamsUntilMs };
+    if (roots === this.#roots) this.#statements.set(digest, { verified, signer });
     return verified;
   }
 
-  async #read(envelope: Uint8Array): Promise<AccessStatement> {
-    const signed = unpackEnvelope(envelope);
-    if (!isSignedBy(await this.#signer(signed.signerChainPem), CONTEXT, signed)) {
-      throw refused('its signature does not match');
-    }
-    const statement = AccessStatement.safeParse(readJson(signed.document));
-    if (!statement.success) throw refused('it says what is not understood here', statement.error);
-    try {
-      assertLife(statement.data);
-    } catch (cause) {
-      throw refused('its times are not those of a statement', cause);
-    }
-    return statement.data;
-  }
-
-  async #signer(chainPem: readonly string[]): Promise<KeyObject> {
-    const nowMs = this.#time.nowMs();
-    const name = chainPem.join('');
+  async #signer({ chain, certificates }: Envelope): Promise<VerifiedSigner> {
+    const name = Buffer.from(chain.buffer, chain.byteOffset, chain.byteLength).toString('latin1');
     const known = this.#signers.get(name);
-    if (known && nowMs < known.untilMs) return known.key;
+    if (known && this.#counts(known)) return known;
+    const roots = this.#roots;
     try {
-      const key = await openSigner(CONTEXT, chainPem, { ...this.#trust(), at: new Date(nowMs) }, SIGNER);
-      this.#signers.set(name, { key, untilMs: nowMs + SIGNER_KNOWN_MS });
-      return key;
+      const at = new Date(this.#time.nowMs());
+      const signer = await openSigner(CONTEXT, certificates.map(pemOf), { ...roots, at }, SIGNER);
+      // They may have changed meanwhile: what is remembered by the new ones is not to hold what the old ones made of it.
+      if (roots === this.#roots) this.#signers.set(name, signer);
+      return signer;
     } catch (cause) {
       throw refused(cause instanceof FairleadError ? cause.message : 'its signer is not known', cause);
     }
   }
 
-  #assertBegun({ notBefore }: AccessStatement): void {
+  /** Would its chain be verified again now, by the same roots? */
+  #counts({ notBeforeMs, notAfterMs }: VerifiedSigner): boolean {
     const nowMs = this.#time.nowMs();
-    const aheadMs = Date.parse(notBefore) - nowMs;
+    return notBeforeMs <= nowMs && nowMs <= notAfterMs;
+  }
+
+  #assertBegun({ notBefore }: AccessStatement, { notBeforeMs }: StatementLife): void {
+    const nowMs = this.#time.nowMs();
+    const aheadMs = notBeforeMs - nowMs;
     if (aheadMs <= CLOCK_LEEWAY_MS) return;
     const times = `it begins at ${notBefore}, and here it is ${timeOf(nowMs)}`;
     throw refused(`${times}: one of the two clocks is wrong by ${Math.round(aheadMs / 1_000)} s`);
@@ -138,17 +130,42 @@ export class StatementVerifier {
 
   #forgetOtherRoots(): void {
     const { rootsPem, trustDomain } = this.#trust();
-    const roots = `${trustDomain}\n${rootsPem.join('')}`;
-    if (roots === this.#roots) return;
-    this.#roots = roots;
+    if (isSame(this.#roots, { rootsPem, trustDomain })) return;
+    this.#roots = { trustDomain, rootsPem: [...rootsPem] };
     this.#signers.clear();
     this.#statements.clear();
   }
 }
 
+/** Strings that are one are not read: this is asked for each statement. */
+function isSame(one: StatementRoots, other: StatementRoots): boolean {
+  return (
+    one.trustDomain === other.trustDomain &&
+    one.rootsPem.length === other.rootsPem.length &&
+    one.rootsPem.every((pem, index) => pem === other.rootsPem[index])
+  );
+}
+
+function read(signed: Envelope, { key }: VerifiedSigner): { statement: AccessStatement; life: StatementLife } {
+  if (!isSignedBy(key, CONTEXT, signed)) throw refused('its signature does not match');
+  const statement = understood(readJson(signed.document));
+  try {
+    return { statement, life: lifeOf(statement) };
+  } catch (cause) {
+    throw refused('its times are not those of a statement', cause);
+  }
+}
+
+function understood(said: unknown): AccessStatement {
+  if (isPlainStatement(said)) return said;
+  const parsed = AccessStatement.safeParse(said);
+  if (!parsed.success) throw refused('it says what is not understood here', parsed.error);
+  return parsed.data;
+}
+
 function readJson(document: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(document));
+    return JSON.parse(UTF8.decode(document));
   } catch (cause) {
     throw refused('it is not JSON', cause);
   }

@@ -74,6 +74,7 @@ let proxy: KubeApiProxy;
 let nowMs: number;
 let agent: AcceptorOptions;
 let revocations: AgentRevocations;
+let identity: HeldIdentity;
 /** What it keeps. */
 let saved: AgentIdentity | null;
 
@@ -120,7 +121,7 @@ function agentWith(required = false): AcceptorOptions {
     saveIdentity: async (changed: AgentIdentity) => void (saved = changed),
     savePending: () => Promise.resolve(),
   };
-  const identity = new HeldIdentity(held, store);
+  identity = new HeldIdentity(held, store);
   const targets = new TcpTargets({ rules: [], refusedBy: 'nobody' });
   const tcp = { targets, metrics: createAgentMetrics(new Registry()), logger: silentLogger, tracer: noTracer };
   revocations = new AgentRevocations({ identity, time, logger: silentLogger, clock: systemClock });
@@ -283,6 +284,20 @@ describe('with a statement, a hostile gateway', () => {
     nowMs = startMs + MINUTE_MS;
     expect(await ended).toMatchObject({ code: 'STATEMENT_EXPIRED' });
     await eventually(() => expect(upstream.destroyed).toBe(true));
+  });
+
+  it('cannot use it once its root has retired, though it was served by it before, nor another one of that signer', async () => {
+    const { privateKeyPem: keyPem, chain } = await authority.service('access-statements');
+    const signer = { keyPem, chainPem: chain.slice(0, -1) };
+    const another = await signAccessStatement({ ...statement, serial: randomUUID() }, signer);
+    const envelope = await signAccessStatement(statement, signer);
+    const pods = 'GET /api/v1/namespaces/shop/pods';
+    expect(await asked({ statement: envelope }, pods)).toMatch(/^HTTP\/1.1 200 /);
+    const { roots } = await testAuthority();
+    await identity.change((current) => ({ ...current, rootsPem: [...roots] }));
+    for (const each of [envelope, another]) {
+      await expect(open({ statement: each })).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
+    }
   });
 
   it('cannot take it to another cluster', async () => {

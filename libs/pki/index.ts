@@ -30,7 +30,7 @@ export {
   type ServingOptions,
 } from './issue-certificate.js';
 export { isOutOfDate, readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
-export { verifyChain, type VerifyOptions } from './verify-chain.js';
+export { verifyChain, verifyPath, type VerifiedPath, type VerifyOptions } from './verify-chain.js';
 export {
   isSignedBy,
   openSigner,
@@ -40,6 +40,7 @@ export {
   type StatementSigner,
   type StatementTrust,
   type TrustSigner,
+  type VerifiedSigner,
 } from './signed-statement.js';
 export {
   MAX_FENCED_GATEWAYS,

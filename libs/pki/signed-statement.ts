@@ -2,7 +2,7 @@ import { verify, type KeyObject } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
 import { parseCertificate } from './pem.js';
 import { signProof } from './private-key.js';
-import { verifyChain } from './verify-chain.js';
+import { verifyPath } from './verify-chain.js';
 
 /** A key of the CA's service, with its certificate. */
 export interface TrustSigner {
@@ -45,21 +45,35 @@ export async function openStatement(
   trust: StatementTrust,
   signer: StatementSigner = 'keys',
 ): Promise<void> {
-  const key = await openSigner(context, signed.signerChainPem, trust, signer);
+  const { key } = await openSigner(context, signed.signerChainPem, trust, signer);
   if (!isSignedBy(key, context, signed)) throw refused(context, 'its signature does not match');
 }
 
-/** The key of a signer whose chain ends in one of these roots. Throws CERTIFICATE_REFUSED. */
+/** Who may sign, and how long that counts while the same roots are trusted. */
+export interface VerifiedSigner {
+  readonly key: KeyObject;
+  /** Milliseconds since the epoch, both included: before and after it the chain would be refused. */
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+}
+
+/** A signer whose chain ends in one of these roots. Throws CERTIFICATE_REFUSED. */
 export async function openSigner(
   context: string,
   chainPem: readonly string[],
   { rootsPem, trustDomain, at }: StatementTrust,
   signer: StatementSigner,
-): Promise<KeyObject> {
-  const { id } = await verifyChain(chainPem, rootsPem, { at, usage: 'clientAuth', trustDomain });
+): Promise<VerifiedSigner> {
+  const options = { at, usage: 'clientAuth', trustDomain } as const;
+  const { peer, notBefore, notAfter } = await verifyPath(chainPem, rootsPem, options);
+  const { id } = peer;
   if (id.kind !== 'service' || id.name !== signer) throw refused(context, `its signer is not ${NAMES[signer]}`);
   const [leaf = ''] = chainPem;
-  return parseCertificate(leaf).publicKey;
+  return {
+    key: parseCertificate(leaf).publicKey,
+    notBeforeMs: notBefore.getTime(),
+    notAfterMs: notAfter.getTime(),
+  };
 }
 
 /** Whether this key signed this document in this context. A malformed signature is just false. */

@@ -11,6 +11,7 @@ import {
   issueServing,
   readPeerCertificate,
   verifyChain,
+  verifyPath,
   type Authority,
   type CheckedCsr,
   type SpiffeId,
@@ -101,6 +102,21 @@ describe('a chain of ours', () => {
     const chain = [leaf.certificatePem, issuing.certificatePem];
     await expect(verifyChain(chain, [next.certificatePem, root.certificatePem], asServer)).resolves.toBeDefined();
     await expect(verifyChain(chain, [next.certificatePem], asServer)).rejects.toThrow(/trusted root/);
+  });
+
+  it('says how long a path counts: as long as all of it, and nothing that is not on it', async () => {
+    const [from, until] = [new Date('2026-06-01T00:00:00Z'), new Date('2028-01-01T00:00:00Z')];
+    const short = await createIssuing(root, { commonName: 'issuing', ...validity, notAfter: until });
+    const leaf = await issueIdentity(short, { csr, id: gatewayId, notBefore: from, notAfter: validity.notAfter });
+    const aside = await createIssuing(root, { commonName: 'aside', ...validity, notAfter: at });
+    const chain = [leaf, short, aside].map(({ certificatePem }) => certificatePem);
+    const path = await verifyPath(chain, [root.certificatePem], asServer);
+    expect(path).toMatchObject({ peer: { id: gatewayId }, notBefore: from, notAfter: until });
+    const ofRoot = await createRoot({ commonName: 'short', ...validity, notAfter: until });
+    const below = await createIssuing(ofRoot, { commonName: 'issuing', ...validity });
+    const other = await issueIdentity(below, { csr, id: gatewayId, ...validity });
+    const pems = [other.certificatePem, below.certificatePem];
+    await expect(verifyPath(pems, [ofRoot.certificatePem], asServer)).resolves.toMatchObject({ notAfter: until });
   });
 
   it('lets an agent be a client only, gateways and services both', async () => {

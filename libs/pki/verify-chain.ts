@@ -25,6 +25,15 @@ export interface VerifyOptions {
 /** Leaf, two intermediates and a root: what the contracts allow. */
 const MAX_CHAIN = 4;
 
+/** A peer whose chain was verified, and within which times the same path can be verified again, both included. */
+export interface VerifiedPath {
+  readonly peer: PeerCertificate;
+  /** The latest of all its certificates, the root's among them. */
+  readonly notBefore: Date;
+  /** The earliest of them. */
+  readonly notAfter: Date;
+}
+
 /**
  * Verifies leaf-first PEM certificates up to one of the roots and reads the leaf's identity. Checked on the way:
  * signatures and their hash, CA flags and key usage, path length, validity, extended key usage, and that no critical
@@ -35,16 +44,30 @@ export async function verifyChain(
   rootsPem: readonly string[],
   options: VerifyOptions,
 ): Promise<PeerCertificate> {
+  return (await verifyPath(chainPem, rootsPem, options)).peer;
+}
+
+/** The same, for who remembers what was verified: it counts as long as these roots are trusted, and no longer than the path does. CERTIFICATE_REFUSED. */
+export async function verifyPath(
+  chainPem: readonly string[],
+  rootsPem: readonly string[],
+  options: VerifyOptions,
+): Promise<VerifiedPath> {
   if (chainPem.length > MAX_CHAIN) throw refused(`the chain is longer than ${MAX_CHAIN}`);
   const [leaf, ...others] = chainPem.map(read);
   if (!leaf) throw refused('the chain is empty');
   checkLeaf(leaf, options);
-  climb(leaf, others, rootsPem.map(read), options);
+  const path = [leaf, ...climb(leaf, others, rootsPem.map(read), options)];
   const peer = readPeerCertificate(leaf.native.raw);
   if (options.trustDomain !== undefined && peer.id.trustDomain !== options.trustDomain) {
     throw refused(`it belongs to the trust domain ${peer.id.trustDomain}, not to ${options.trustDomain}`);
   }
-  return peer;
+  const times = (of: 'notBefore' | 'notAfter'): number[] => path.map(({ details }) => details[of].getTime());
+  return {
+    peer,
+    notBefore: new Date(Math.max(...times('notBefore'))),
+    notAfter: new Date(Math.min(...times('notAfter'))),
+  };
 }
 
 interface Link {
@@ -65,14 +88,17 @@ function checkLeaf(leaf: Link, options: VerifyOptions): void {
   if (!leaf.details.getExtension(ExtendedKeyUsageExtension)) throw refused('it names no purpose');
 }
 
-function climb(leaf: Link, intermediates: readonly Link[], roots: readonly Link[], options: VerifyOptions): void {
+/** The issuers on the way, the trusted root last. */
+function climb(leaf: Link, intermediates: readonly Link[], roots: readonly Link[], options: VerifyOptions): Link[] {
+  const issuers: Link[] = [];
   let child = leaf;
   for (let below = 0; below < MAX_CHAIN; below += 1) {
     const root = roots.find((candidate) => isIssuer(candidate, child));
     const issuer = root ?? intermediates.find((candidate) => candidate !== child && isIssuer(candidate, child));
     if (!issuer) throw refused('it does not lead to a trusted root');
     checkIssuer(issuer, below, options);
-    if (root) return;
+    issuers.push(issuer);
+    if (root) return issuers;
     child = issuer;
   }
   throw refused('it does not lead to a trusted root');

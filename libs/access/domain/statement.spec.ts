@@ -1,4 +1,4 @@
-import { AccessStatement, assertLife } from '@fairlead/access-statement';
+import { AccessStatement, lifeOf } from '@fairlead/access-statement';
 import type { Grant, Principal } from '@fairlead/contracts';
 import { expect, it } from 'vitest';
 import { statementFor } from './statement.js';
@@ -37,7 +37,7 @@ const grant = (change: Partial<Grant> = {}): Grant => ({
 const stated = (grants: readonly Grant[], principal = person, seconds?: number): AccessStatement => {
   const statement = statementFor({ principal, cluster, grants, seconds, now });
   AccessStatement.parse(statement);
-  assertLife(statement);
+  lifeOf(statement);
   return statement;
 };
 
