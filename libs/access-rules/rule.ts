@@ -9,25 +9,11 @@ export function groupOfRole(role: ClusterRoleName): string {
   return `fairlead:${role}`;
 }
 
-export const MAX_ITEMS = 64;
-export const MAX_ITEM = 253;
-const items = z.array(z.string().min(1).max(MAX_ITEM)).min(1).max(MAX_ITEMS);
+const MAX_ITEMS = 64;
+const items = z.array(z.string().min(1).max(253)).min(1).max(MAX_ITEMS);
 
-/** What a word of each part of a narrowing may be: the schema below refuses others, and `isPlainRule` leaves them to it. */
-export const NARROWING_WORDS = {
-  verbs: /^(\*|[a-z]{1,63})$/,
-  apiGroups: /^(\*|[a-z0-9.-]*)$/,
-  resources: /^(\*|(\*\/)?[a-z0-9.-]+|[a-z0-9.-]+\/[a-z0-9.-]+)$/,
-  namespaces: /^(\*|[a-z0-9-]{1,63})$/,
-  names: /^[^/%*]+$/,
-  nonResourceUrls: /^(\*|\/[\x21-\x29\x2b-\x7e]*\*?)$/,
-} as const;
-
-const words = (part: keyof typeof NARROWING_WORDS, what: string) =>
-  z.array(z.string().max(MAX_ITEM).regex(NARROWING_WORDS[part], what)).min(1).max(MAX_ITEMS);
-
-export const MAX_GROUPS = 16;
-export const MAX_GROUP = 256;
+const words = (pattern: RegExp, what: string) =>
+  z.array(z.string().max(253).regex(pattern, what)).min(1).max(MAX_ITEMS);
 
 /**
  * Which requests of those that a role allows. What is left out says nothing. Words are those of a PolicyRule of RBAC: `*` is all, a resource with
@@ -36,17 +22,23 @@ export const MAX_GROUP = 256;
  * would take, and that could never hold anything, are refused: a denial would seem to be there.
  */
 export const Narrowing = z.strictObject({
-  verbs: words('verbs', 'a verb is one lower-case word, or *').optional(),
-  apiGroups: words('apiGroups', 'an API group is a domain name, nothing for the core group, or *').optional(),
+  verbs: words(/^(\*|[a-z]{1,63})$/, 'a verb is one lower-case word, or *').optional(),
+  apiGroups: words(/^(\*|[a-z0-9.-]*)$/, 'an API group is a domain name, nothing for the core group, or *').optional(),
   resources: words(
-    'resources',
+    /^(\*|(\*\/)?[a-z0-9.-]+|[a-z0-9.-]+\/[a-z0-9.-]+)$/,
     'write a resource as pods, pods/log, */log or *; pods alone does not mean pods/log, and pods/* is no word of RBAC',
   ).optional(),
-  namespaces: words('namespaces', 'a namespace is a name of lower-case letters, digits and dashes, or *').optional(),
+  namespaces: words(
+    /^(\*|[a-z0-9-]{1,63})$/,
+    'a namespace is a name of lower-case letters, digits and dashes, or *',
+  ).optional(),
   /** Names of objects. They hold no `list`, `watch` or `create` but of one name, as in RBAC. */
-  names: words('names', 'the name of an object holds no slash, percent sign or star').optional(),
+  names: words(/^[^/%*]+$/, 'the name of an object holds no slash, percent sign or star').optional(),
   /** Paths, `*` at the end for whatever follows. */
-  nonResourceUrls: words('nonResourceUrls', 'a URL begins with a slash, and * stands at its end, or alone').optional(),
+  nonResourceUrls: words(
+    /^(\*|\/[\x21-\x29\x2b-\x7e]*\*?)$/,
+    'a URL begins with a slash, and * stands at its end, or alone',
+  ).optional(),
 });
 export type Narrowing = z.infer<typeof Narrowing>;
 
@@ -61,7 +53,7 @@ export const AccessRule = z.strictObject({
   /** `deny` wins over every `allow`; its groups mean nothing. */
   effect: z.enum(['allow', 'deny']),
   /** Kubernetes groups that a request within the narrowing is sent with. */
-  groups: z.array(z.string().min(1).max(MAX_GROUP)).max(MAX_GROUPS),
+  groups: z.array(z.string().min(1).max(256)).max(16),
   narrowing: Narrowing,
   impersonate: MayImpersonate.optional(),
 });

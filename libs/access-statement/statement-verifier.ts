@@ -5,7 +5,6 @@ import { BoundedMap } from '@fairlead/limits';
 import { isSignedBy, openSigner, type VerifiedSigner } from '@fairlead/pki';
 import { AccessStatement, CLOCK_LEEWAY_MS, lifeOf, type StatementLife } from './access-statement.js';
 import { pemOf, readEnvelope, type Envelope } from './envelope.js';
-import { isPlainStatement } from './plain-statement.js';
 import { CONTEXT, SIGNER } from './signed-access-statement.js';
 import type { SignedTime } from './signed-time.js';
 
@@ -157,7 +156,6 @@ function read(signed: Envelope, { key }: VerifiedSigner): { statement: AccessSta
 }
 
 function understood(said: unknown): AccessStatement {
-  if (isPlainStatement(said)) return said;
   const parsed = AccessStatement.safeParse(said);
   if (!parsed.success) throw refused('it says what is not understood here', parsed.error);
   return parsed.data;
