@@ -40,6 +40,11 @@ async function requireStatements(): Promise<void> {
   await writeFile(values, 'requireStatements: true\n');
   await fairlead(stack, 'cluster', 'update', 'demo', '--values', values);
   await soon(async () => expect(await lastHeard()).toMatchObject({ required: [expect.any(String)] }));
+  // And says so, although its manifest does not.
+  await soon(async () => {
+    const shown = JSON.parse(await fairlead(stack, 'cluster', 'show', 'demo', '-o', 'json')) as object;
+    expect(shown).toMatchObject({ facts: { capabilities: expect.arrayContaining(['link:statements-required']) } });
+  });
 }
 
 /** Its id. */

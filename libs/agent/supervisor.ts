@@ -11,6 +11,7 @@ import { AgentStatements } from './agent-statements.js';
 import { AgentTrust } from './agent-trust.js';
 import { ClockSkew } from './clock-skew.js';
 import { feedOf, type FactsFeed, type FactsSource } from './facts/feed.js';
+import { withRequiredStatements } from './facts/required-statements.js';
 import { findBetter } from './better-endpoint.js';
 import { nameOf } from './endpoint-choice.js';
 import { FollowedEndpoints } from './followed-endpoints.js';
@@ -95,7 +96,7 @@ export class LinkSupervisor {
     this.#endpoints = new FollowedEndpoints(this.#identity, options.endpoints, options.region, this.#clock);
     this.#strangers = new UntrustedEndpoints(() => this.#endpoints.choice.size, options.logger);
     this.#clockSkew = new ClockSkew(options.logger, this.#clock);
-    this.#facts = feedOf(options.facts);
+    this.#facts = withRequiredStatements(feedOf(options.facts), this.#statements);
     void this.#facts.current().then(({ region }) => this.#endpoints.locate(region));
   }
 

@@ -20,6 +20,8 @@ afterAll(async () => {
 });
 
 const actor = 'ada';
+/** Where nothing listens. */
+const NOBODY = 'https://127.0.0.1:1';
 const settings = (name: string, changes: Partial<PutGitHost> = {}) => {
   const { url, caPem } = fixture.gitea.front;
   return { name, kind: 'gitea' as const, url, caPem, token: fixture.gitea.tokens.enough, actor, ...changes };
@@ -50,6 +52,11 @@ it('stores nothing with a token that the host refuses, or while the host is away
   await expect(put('refused')).rejects.toMatchObject({ code: 'RATE_LIMITED', details: expect.anything() });
   fixture.gitea.front.clear();
   await expect(put('refused', { caPem: null })).rejects.toMatchObject({ code: 'UNTRUSTED_PEER' });
+  await expect(put('refused', { url: NOBODY })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringContaining(`(refused at ${NOBODY}: ECONNREFUSED)`) as string,
+    details: { next: expect.stringContaining(`see whether refused (${NOBODY}) is up`) as string },
+  });
   expect((await list()).map(({ name }) => name)).not.toContain('refused');
 });
 
@@ -105,4 +112,20 @@ it('needs nothing of an API for a manual host', async () => {
   const made = await put('by-hand', { ...manual, sshHost: 'git.example.com' });
   expect(made).toMatchObject({ hasToken: false, findings: [], checkedAt: null, sshHost: 'git.example.com' });
   await expect(put('by-hand', { ...manual, token: 'a-token-for-nothing', sshHost: 'x' })).rejects.toThrow('manual');
+});
+
+it('names the host that is away, whether it is asked for a repository or for its SSH keys', async () => {
+  const { front } = fixture.gitea;
+  await put('away', { sshPort: 1 });
+  front.inject('GET', '/repos/platform/catalog', answering(502), 10);
+  const wish = { host: 'away', path: 'platform/catalog', create: false };
+  const told = (url: string) => ({
+    code: 'UNAVAILABLE',
+    message: expect.stringContaining(`(away at ${url}`) as string,
+    details: { next: expect.stringContaining(`see whether away (${url}) is up and can be reached`) as string },
+  });
+  await expect(fixture.asGitops.call(gitKeysRpc.openRepository, tenantId, wish)).rejects.toMatchObject(told(front.url));
+  front.clear();
+  const scan = fixture.asApi.call(gitKeysRpc.scanHostKeys, tenantId, { name: 'away' });
+  await expect(scan).rejects.toMatchObject(told('ssh://127.0.0.1:1'));
 });

@@ -1,6 +1,6 @@
 import { FairleadError } from '@fairlead/errors';
 import { expect, it } from 'vitest';
-import { HostFailure, asked, isOfTheHost, needsSomebody, retryAt } from './host-failure.js';
+import { HostFailure, asked, isOfTheHost, naming, needsSomebody, retryAt } from './host-failure.js';
 
 const now = new Date('2026-01-01T12:00:00Z');
 const waitMs = (error: FairleadError, failures: number, random: number): number =>
@@ -30,4 +30,26 @@ it("tells a host's failures from our own", async () => {
   await expect(asked(() => Promise.reject(error))).rejects.toBeInstanceOf(HostFailure);
   const other = new TypeError('ours');
   await expect(asked(() => Promise.reject(other))).rejects.toBe(other);
+});
+
+it('names the host that is away, and sends people there rather than to our own services', () => {
+  const host = { name: 'corp', url: 'https://git.example.com' };
+  const away = new FairleadError('UNAVAILABLE', 'the Git host could not be reached', {
+    details: { cause: 'ECONNREFUSED' },
+  });
+  const named = naming(host, away);
+  expect(named.message).toBe('the Git host could not be reached (corp at https://git.example.com: ECONNREFUSED)');
+  expect(named.details).toEqual({
+    cause: 'ECONNREFUSED',
+    next: 'see whether corp (https://git.example.com) is up and can be reached from where the keys service runs, then try again',
+  });
+  const byHand = naming({ name: 'by-hand', url: null }, new FairleadError('DEADLINE_EXCEEDED', 'late'));
+  expect([byHand.message, byHand.details?.['next']]).toEqual([
+    'late (by-hand)',
+    expect.stringMatching(/^see whether by-hand is up and fast enough/),
+  ]);
+  // The API knows better what to do about these.
+  expect(naming(host, new FairleadError('GIT_TOKEN_REFUSED', 'no')).details?.['next']).toBeUndefined();
+  const missing = new FairleadError('NOT_FOUND', 'there is no such repository');
+  expect(naming(host, missing)).toBe(missing);
 });

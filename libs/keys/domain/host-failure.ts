@@ -31,6 +31,43 @@ const OF_THE_HOST: ReadonlySet<ErrorCode> = new Set([
   'PROTOCOL_ERROR',
 ]);
 
+/** Which host it is, as administrators know it. */
+export interface NamedHost {
+  readonly name: string;
+  /** Where it was asked; null: nowhere. */
+  readonly url: string | null;
+}
+
+/**
+ * What a host as a whole fails with, for whoever waits for the answer: which host it is, and where to look. Without that the code alone would send
+ * them to our own services, which are well. Everything else stays as it is: operations know what to do about a repository or a token.
+ */
+export function naming({ name, url }: NamedHost, error: FairleadError): FairleadError {
+  if (!isOfTheHost(error)) return error;
+  const { code, message, details } = error;
+  const why = details?.['cause'] === undefined ? '' : `: ${String(details['cause'])}`;
+  const at = url === null ? '' : ` at ${url}`;
+  const step = NEXT_STEPS[code];
+  const next = step === undefined ? {} : { next: `see whether ${name}${url === null ? '' : ` (${url})`} ${step}` };
+  return new FairleadError(code, `${message} (${name}${at}${why})`, { details: { ...details, ...next }, cause: error });
+}
+
+/** Does something with a host for somebody who waits. What that fails with is named. */
+export async function askedByName<T>(host: NamedHost, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof FairleadError ? naming(host, error) : error;
+  }
+}
+
+/** Of what may pass, and has nothing to do with what was asked for. */
+const NEXT_STEPS: Partial<Record<ErrorCode, string>> = {
+  UNAVAILABLE: 'is up and can be reached from where the keys service runs, then try again',
+  DEADLINE_EXCEEDED: 'is up and fast enough, and whether it was carried out there, then try again',
+  PROTOCOL_ERROR: 'is the address of a Git host, and no proxy answers in its place, then try again',
+};
+
 /** They pass without anybody doing something. */
 const PASSING: ReadonlySet<string> = new Set(['RATE_LIMITED', 'UNAVAILABLE', 'DEADLINE_EXCEEDED', 'PROTOCOL_ERROR']);
 

@@ -5,6 +5,7 @@ import type { RightsReport } from '@fairlead/git-hosts';
 import { inTransaction, readFrom } from '@fairlead/persistence';
 import type { DataSource, EntityManager } from 'typeorm';
 import { settleGitHost, type GitHostSettings } from '../../domain/git-host-settings.js';
+import { askedByName } from '../../domain/host-failure.js';
 import { afterMove } from '../../domain/host-key-set.js';
 import { deployKeysNeed } from '../../store/deploy-key-store.js';
 import {
@@ -60,7 +61,7 @@ export class GitHosts {
     const before = await readFrom(database, (manager) => findGitHost(manager, tenantId, input.name));
     expectRevision(`the Git host ${input.name}`, before && revisionOfHost(before), ifRevision);
     const { settings, keepsToken } = settleGitHost(input, before);
-    const report = await this.#checkRights(settings, keepsToken ? before : null, input.token ?? null);
+    const report = await this.#checkRights(input.name, settings, keepsToken ? before : null, input.token ?? null);
     const view = await inTransaction(database, async (manager) => {
       await lockGitHosts(manager, tenantId);
       const host = await this.#store(manager, tenantId, actor, { input, before, settings, report });
@@ -93,12 +94,14 @@ export class GitHosts {
 
   /** What can be found out without a repository. The token may be one that nobody stored yet. */
   async #checkRights(
+    name: string,
     settings: GitHostSettings,
     held: StoredGitHost | null,
     token: string | null,
   ): Promise<RightsReport> {
     await using host = held ? await this.access.open(held) : this.access.openWith(settings, token);
-    const report = await host.checkRights({ createRepositories: settings.createRepositories });
+    const { url, createRepositories } = settings;
+    const report = await askedByName({ name, url }, () => host.checkRights({ createRepositories }));
     assertRights(report);
     return report;
   }

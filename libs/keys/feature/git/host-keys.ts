@@ -4,6 +4,7 @@ import { appendEvent, createEvent } from '@fairlead/events';
 import type { Logger } from '@fairlead/observability';
 import { inTransaction, readFrom } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
+import { askedByName } from '../../domain/host-failure.js';
 import { afterApproval, afterScan } from '../../domain/host-key-set.js';
 import {
   gitHostById,
@@ -94,7 +95,8 @@ export class HostKeys {
 
   async #observe(host: StoredGitHost, signal: AbortSignal): Promise<GitHost> {
     const { database, onCommitted } = this.runtime;
-    const shown = await scanSshHost(host, signal);
+    const { name, sshHost, sshPort } = host;
+    const shown = await askedByName({ name, url: `ssh://${sshHost}:${sshPort}` }, () => scanSshHost(host, signal));
     const view = await inTransaction(database, async (manager) => {
       await lockGitHosts(manager, host.tenantId);
       return this.#record(manager, host, shown);

@@ -7,7 +7,7 @@ import {
   type RightsReport,
 } from '@fairlead/git-hosts';
 import { inTransaction, readFrom } from '@fairlead/persistence';
-import { HostFailure, asked, isOfTheHost } from '../../domain/host-failure.js';
+import { HostFailure, asked, isOfTheHost, naming } from '../../domain/host-failure.js';
 import { clusterSshUrl, usualSshUrl } from '../../domain/ssh-address.js';
 import { saveFindings, type StoredGitHost } from '../../store/git-host-store.js';
 import { assertRights, existingHost, type GitRuntime } from './git-hosts.js';
@@ -48,14 +48,14 @@ export class Repositories {
     const host = await readFrom(this.runtime.database, (manager) => existingHost(manager, tenantId, wish.host));
     this.#assertMayAsk(host);
     try {
-      await using remote = await asked(() => this.access.open(host));
+      await using remote = await this.access.open(host);
       const opened = await this.#open(host, remote, path, wish);
       await this.problems.clear(host);
       return opened;
     } catch (error) {
       if (!(error instanceof HostFailure)) throw error;
       if (isOfTheHost(error.error)) await this.problems.record(host, error.error);
-      throw error.error;
+      throw naming(host, error.error);
     }
   }
 
