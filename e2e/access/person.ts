@@ -21,7 +21,11 @@ export interface Person {
 
 /** Logs in by the token in a file, and takes nothing of what the stack's administrator has; with a kubeconfig for the demo. */
 export async function logIn(stack: Stack, name: string, tokenFile: string): Promise<Person> {
-  const { fairlead, home, env } = await commandOf(stack, name, tokenFile);
+  return personOf(stack, await commandOf(stack, name, tokenFile));
+}
+
+/** Whoever is logged in, with a kubeconfig for the demo. */
+export async function personOf(stack: Stack, { fairlead, home, env }: Command): Promise<Person> {
   const kubeconfig = join(home, 'kubeconfig');
   await succeeds(fairlead('kubeconfig', 'demo', '--output', kubeconfig));
   const kubeEnv = { ...env, KUBECONFIG: kubeconfig };
@@ -40,26 +44,45 @@ export async function logIn(stack: Stack, name: string, tokenFile: string): Prom
   };
 }
 
-/** The command alone, with a home of its own, logged in by the token in a file. */
-export async function commandOf(
-  stack: Stack,
-  name: string,
-  tokenFile: string,
-): Promise<Pick<Person, 'fairlead'> & { readonly home: string; readonly env: NodeJS.ProcessEnv }> {
+/** The command alone, with a home of its own. */
+export interface Command extends Pick<Person, 'fairlead'> {
+  /** One that waits for something, such as a login for a browser. No terminal, and nothing to read. */
+  begin(...args: string[]): Watch;
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** The command of somebody who is logged in by the token in a file. */
+export async function commandOf(stack: Stack, name: string, tokenFile: string): Promise<Command> {
+  const command = await newcomer(stack, name);
+  await succeeds(command.fairlead('login', ...serverOf(stack), '--token-file', tokenFile));
+  return command;
+}
+
+/** Where to log in, and what to trust there. */
+export function serverOf({ api }: Stack): string[] {
+  return ['--server', api.url, '--ca-file', api.caFile];
+}
+
+/** The command of somebody who is not logged in yet. */
+export async function newcomer(stack: Stack, name: string, more: NodeJS.ProcessEnv = {}): Promise<Command> {
   const home = join(stack.stateDir, `home-of-${name}`);
   await mkdir(home, { recursive: true });
   await chmod(home, 0o700);
-  const env = { PATH: process.env.PATH, HOME: home, FAIRLEAD_HOME: join(home, 'fairlead'), NO_COLOR: '1' };
-  const fairlead: Person['fairlead'] = async (...args) => {
-    const output = await run(join(stack.stateDir, 'bin', 'fairlead'), args, env);
-    // The one command of theirs that hands out a secret on its standard output.
-    const stdout = args[0] === 'credential' ? '' : output.stdout;
-    secretScan.hear(`the output of fairlead ${args.join(' ')}`, `${stdout}\n${output.stderr}`);
-    return output;
+  const env = { PATH: process.env.PATH, HOME: home, FAIRLEAD_HOME: join(home, 'fairlead'), NO_COLOR: '1', ...more };
+  const program = join(stack.stateDir, 'bin', 'fairlead');
+  return {
+    async fairlead(...args) {
+      const output = await run(program, args, env);
+      // The one command of theirs that hands out a secret on its standard output.
+      const stdout = args[0] === 'credential' ? '' : output.stdout;
+      secretScan.hear(`the output of fairlead ${args.join(' ')}`, `${stdout}\n${output.stderr}`);
+      return output;
+    },
+    begin: (...args) => watchProcess(spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env })),
+    home,
+    env,
   };
-  const server = ['--server', stack.api.url, '--ca-file', stack.api.caFile];
-  await succeeds(fairlead('login', ...server, '--token-file', tokenFile));
-  return { fairlead, home, env };
 }
 
 /** The administrator with what was signed for them beforehand, and no home. */

@@ -1,5 +1,6 @@
 export { endsAtOnce } from './end-at-once.js';
 export { eventually, type EventuallyOptions } from './eventually.js';
+export { HeadlessBrowser } from './headless-browser.js';
 export { scratchDir, type ScratchDir } from './scratch-dir.js';
 export {
   testAuthority,

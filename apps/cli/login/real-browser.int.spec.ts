@@ -1,8 +1,8 @@
 // @tier full: a real Chromium; apps/cli/login/login.int.spec.ts shows the same with a browser without scripts
 import { startDemoIssuer } from '@fairlead/stack/demo-issuer';
+import { HeadlessBrowser } from '@fairlead/testing';
 import { expect, it, vi } from 'vitest';
 import { issuerAs } from '../testing/demo-issuer.js';
-import { HeadlessBrowser } from '../testing/headless-browser.js';
 import { cliScene } from '../testing/logged-in.js';
 
 const scene = cliScene();

@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import { eventually } from './eventually.js';
+import { scratchDir, type ScratchDir } from './scratch-dir.js';
 
 const FLAGS = [
   '--headless=new',
