@@ -61,6 +61,14 @@ describe('a growing tree', () => {
     }
   });
 
+  it('goes on from where it was, when its partial tiles are gone and full ones are there', async () => {
+    const log = new LogInMemory().append(entries(0, 300));
+    const { edge } = log;
+    log.append(entries(300, 600));
+    for (const path of log.files.keys()) if (path.includes('001.p/')) log.files.delete(path);
+    expect(await readEdge(log, 300)).toEqual(edge);
+  });
+
   it('has the tiles that the format says for 70,000 records', () => {
     const { files } = new LogInMemory().append(entries(0, 70_000));
     const tiles = [...files.keys()].filter((path) => !path.includes('entries'));

@@ -1,6 +1,7 @@
 import { FairleadError } from '@fairlead/errors';
 import type { LogEdge } from '../append-batch.js';
 import { HASH_BYTES, hashSubtree, type Hash } from '../merkle/hashes.js';
+import { decodeEntryBundle, encodeEntryBundle } from './entry-bundle.js';
 import {
   TILE_WIDTH,
   entryBundlePath,
@@ -12,11 +13,11 @@ import {
   type Tile,
 } from './tile.js';
 
-/** Where tiles come from: a database, a folder, a bucket. Each is asked for as wide as it is in the tree that is meant. */
+/** Where tiles come from: a database, a folder, a bucket. Each is asked for as wide as it is in the tree that is meant: a store that has it wider by now cuts it. */
 export interface TileReader {
-  /** `width` hashes of 32 bytes each; undefined if it is not there. May be the beginning of a wider one. */
+  /** `width` hashes of 32 bytes each, or the full tile, which begins with them; undefined if neither is there. */
   readTile(tile: Tile): Promise<Uint8Array | undefined>;
-  /** `width` entries, each after its length; undefined if it is not there. May be the beginning of a wider one. */
+  /** `width` entries, each after its length, or the full bundle, which begins with them; undefined if neither is there. */
   readEntryBundle(bundle: EntryBundle): Promise<Uint8Array | undefined>;
 }
 
@@ -67,7 +68,7 @@ export async function readEdge(reader: TileReader, size: number): Promise<LogEdg
   const bundle = { index: Math.floor(size / TILE_WIDTH), width };
   const bytes = await reader.readEntryBundle(bundle);
   if (bytes === undefined) throw missing(entryBundlePath(bundle));
-  return { size, tiles, bundle: bytes };
+  return { size, tiles, bundle: encodeEntryBundle(decodeEntryBundle(bytes).entries.slice(0, width)) };
 }
 
 async function readWholeTile(reader: TileReader, tile: Tile): Promise<Uint8Array> {
