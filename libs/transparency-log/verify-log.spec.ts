@@ -88,6 +88,12 @@ describe.each(BUNDLES)('verify names the first bad record of a $name bundle', ({
     expect(await verifyLog(log, [known(log)])).toMatchObject({ kind: 'malformed', index: first + bundle.width - 1 });
   });
 
+  it('after which the bundle has bytes of no entry', async () => {
+    const log = whole(1_000);
+    log.files.set(path, Buffer.concat([log.files.get(path)!, Buffer.alloc(1)]));
+    expect(await verifyLog(log, [known(log)])).toMatchObject({ kind: 'malformed', index: first + bundle.width - 1 });
+  });
+
   it('whose bundle is gone', async () => {
     const log = whole(1_000);
     log.files.delete(path);

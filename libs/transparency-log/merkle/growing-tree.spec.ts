@@ -100,6 +100,8 @@ describe('a growing tree', () => {
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error;
     expect(() => appendBatch({ ...edge, size: 301 }, [])).toThrow(invalid);
     expect(() => appendHashes({ ...edge, size: 301 }, [])).toThrow(invalid);
+    expect(() => appendBatch({ ...edge, bundle: edge.bundle.subarray(0, -1) }, [])).toThrow(invalid);
+    expect(() => appendBatch({ ...edge, bundle: new Uint8Array(0) }, [])).toThrow(invalid);
     expect(() => appendHashes({ ...edge, tiles: [] }, [])).toThrow(invalid);
     expect(() => appendHashes({ ...edge, size: 1.5 }, [])).toThrow(invalid);
   });

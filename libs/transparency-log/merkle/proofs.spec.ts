@@ -35,6 +35,10 @@ describe('an inclusion proof', () => {
     );
   });
 
+  it('is refused when it ends below the root', () => {
+    expect(verifyInclusion({ index: 0, leafHash: root(1), size: 2, root: root(1) }, [])).toBe(false);
+  });
+
   it('is not made for a record that is not there', async () => {
     await expect(proveInclusion(log, 5, 5)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(proveInclusion(new LogInMemory(), 3, 5)).rejects.toMatchObject({ code: 'NOT_FOUND' });

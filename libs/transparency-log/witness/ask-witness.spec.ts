@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { signCheckpoint } from '../checkpoint/checkpoint.js';
 import { verifyQuorum } from '../checkpoint/quorum.js';
 import { proveConsistency } from '../merkle/proofs.js';
-import { noteSigner, parseVerifierKey, verifierKey } from '../note/keys.js';
+import { cosigner, noteSigner, parseVerifierKey, verifierKey } from '../note/keys.js';
+import { formatSignatures, signNote } from '../note/signed-note.js';
 import { LogInMemory, entries, startTestWitness } from '../testing/index.js';
 import { decodeAddCheckpoint, decodeSize, encodeAddCheckpoint } from './add-checkpoint.js';
 import { addCheckpoint, addSignatures, cosignByWitness, type AskOptions, type Witness } from './ask-witness.js';
@@ -87,11 +88,12 @@ describe('a witness', () => {
 describe('an answer of a witness', () => {
   const note = sign(new LogInMemory().append(entries(0, 5)));
 
+  const witnessKey = generateKeyPairSync('ed25519').privateKey;
+
   async function asked(listener: RequestListener, timeoutMs = 20_000): Promise<unknown> {
     const server = createServer(listener);
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/some/prefix/`);
-    const witnessKey = generateKeyPairSync('ed25519').privateKey;
     const witness: Witness = { url, key: parseVerifierKey(verifierKey('w', 'cosignature', witnessKey)) };
     try {
       return await addCheckpoint(witness, { oldSize: 0, proof: [], checkpoint: await note }, { ...options, timeoutMs });
@@ -106,17 +108,26 @@ describe('an answer of a witness', () => {
     ['of another key', (_, response) => response.end('— other AAAAAAA=\n'), 'the key that we know it by'],
     ['of nothing that ends', (_, response) => response.end('x'.repeat(70_000)), 'more than 65536 bytes'],
     [
-      'of a redirect',
-      (_, response) => response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
-      'could not be asked',
-    ],
-    [
       'of a 409 without a size',
       (_, response) => response.writeHead(409, { 'content-type': 'text/x.tlog.size' }).end('5'),
       'no size',
     ],
   ])('%s is none', async (_, listener, message) => {
     await expect(asked(listener)).rejects.toThrow(message);
+  });
+
+  it('is none when it is of the right key, and of another checkpoint', async () => {
+    const other = signNote('another\n', [cosigner('w', witnessKey, () => new Date())]);
+    const line = formatSignatures((await other).signatures);
+    await expect(asked((_, response) => response.end(line))).rejects.toThrow('does not match the checkpoint');
+  });
+
+  it('is none when it leads elsewhere, where there may be one', async () => {
+    const listener: RequestListener = (request, response) => {
+      if (request.url === '/elsewhere') response.writeHead(403).end();
+      else response.writeHead(307, { location: '/elsewhere' }).end();
+    };
+    await expect(asked(listener)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
   it('that does not come ends by the deadline', async () => {
