@@ -9,7 +9,7 @@ export const TESSERA_FSCK = {
     package: 'github.com/transparency-dev/tessera/cmd/fsck',
     set: {},
     oldestGo: '1.24',
-    about: 'some seconds',
+    about: 'about 20 s',
   },
 } as const;
 
