@@ -72,6 +72,17 @@ module.exports = {
       to: { path: '^libs/', pathNot: '^libs/(oidc|errors|clock)/' },
     },
     {
+      name: 'transparency-log-is-plain',
+      comment:
+        'Who verifies a log needs no more than this: no service, no database, no events. Stores come in by its port.',
+      severity: 'error',
+      from: { path: libs('transparency-log'), pathNot: '(\\.spec\\.ts$|/testing/)' },
+      to: {
+        path: '(^libs/|node_modules/(@nestjs|@nats-io|typeorm|pg)/)',
+        pathNot: '^libs/(transparency-log|errors|clock)/',
+      },
+    },
+    {
       name: 'tunnel-core-is-pure',
       comment: 'No socket, timer or framework: framing and states only.',
       severity: 'error',

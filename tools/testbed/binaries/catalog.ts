@@ -1,5 +1,6 @@
 import { DOCKER_COMPOSE } from './docker-compose.js';
 import { PROMTOOL } from './promtool.js';
+import { TESSERA_FSCK, TLOG_VERIFY } from './tlog-tools.js';
 import { ZITADEL_OIDC } from './zitadel-oidc.js';
 
 /** The programs the testbed runs, at the versions it pins. */
@@ -28,7 +29,9 @@ export type BinaryName =
   | 'docker-compose'
   | 'promtool'
   | 'client-go-trial'
-  | 'zitadel-oidc';
+  | 'zitadel-oidc'
+  | 'tessera-fsck'
+  | 'tlog-verify';
 
 export interface Component {
   readonly name: BinaryName;
@@ -376,6 +379,8 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
   'zitadel-oidc': ZITADEL_OIDC,
   'docker-compose': DOCKER_COMPOSE,
   promtool: PROMTOOL,
+  'tessera-fsck': TESSERA_FSCK,
+  'tlog-verify': TLOG_VERIFY,
   'client-go-trial': {
     name: 'client-go-trial',
     version: KUBERNETES,

@@ -35,6 +35,8 @@ it('status says for each component what would be used and why', async () => {
     'zitadel-oidc',
     'docker-compose',
     'promtool',
+    'tessera-fsck',
+    'tlog-verify',
     'client-go-trial',
     'nats',
     'kubernetes',
