@@ -11,6 +11,8 @@ export function bucketOf(keysOf: KeysOf): Bucket {
 interface NatsRights {
   /** Whether it publishes events. */
   readonly events: boolean;
+  /** Whether it hands on what it has spooled for the audit. */
+  readonly audits?: boolean;
   readonly writes: readonly KeysOf[];
   readonly reads: readonly KeysOf[];
 }
@@ -93,6 +95,7 @@ export const SERVICES = {
     },
     nats: {
       events: true,
+      audits: true,
       writes: [
         ['routes', 'gateway.{credential}.>'],
         ['routes', 'session.{credential}.>'],

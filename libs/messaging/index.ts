@@ -10,4 +10,4 @@ export { RpcServer, serveRpc, type RpcServerOptions } from './rpc/rpc-server.js'
 export { watchBucket, type KvSnapshot, type WatchBucketOptions } from './kv/watch-bucket.js';
 export { deleteKv, putKv } from './kv/put-kv.js';
 export { natsAuthorization, type NatsUser } from './server/nats-authorization.js';
-export { EVENT_STREAM, provisionJetStream, type ProvisionOptions } from './server/provision-jetstream.js';
+export { AUDIT_STREAM, EVENT_STREAM, provisionJetStream, type ProvisionOptions } from './server/provision-jetstream.js';

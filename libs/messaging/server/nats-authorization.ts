@@ -2,6 +2,7 @@ import {
   ALL_RPCS,
   BUCKETS,
   REPLICA_RPCS,
+  auditSubject,
   bucketOf,
   replicaPattern,
   replicaPublishPermission,
@@ -14,7 +15,7 @@ import {
 } from '@fairlead/contracts';
 import { inboxPrefix, type Holder } from '../connection/inbox.js';
 import { STREAMS_API } from '../kv/bucket-feed.js';
-import { EVENT_STREAM } from './provision-jetstream.js';
+import { AUDIT_STREAM, EVENT_STREAM } from './provision-jetstream.js';
 
 export interface NatsUser extends Holder {
   /** nkey, public half. */
@@ -37,6 +38,7 @@ const [STREAMS, PROCESSES] = ['STREAMS', 'PROCESSES'];
 const ANSWERED_BY_STREAMS = [
   { subject: '$KV.>' },
   { subject: 'fairlead.events.>' },
+  { subject: 'fairlead.audit.*' },
   { subject: '$JS.API.CONSUMER.CREATE.>', to: `${STREAMS_API}.CONSUMER.CREATE.>` },
   { subject: '$JS.FC.>' },
 ];
@@ -97,11 +99,12 @@ function permissionsOf(user: NatsUser): Permissions {
   const answered = ALL_RPCS.filter((rpc) => rpc.service === caller.role);
   const askedOfReplicas = REPLICA_RPCS.filter((rpc) => rpc.callers.includes(caller.role));
   const answeredAlone = REPLICA_RPCS.filter((rpc) => rpc.service === caller.role);
-  const { events, writes, reads } = rowOf(caller.role).nats;
+  const { events, audits, writes, reads } = rowOf(caller.role).nats;
   return {
     publish: [
       ...called.map((rpc) => rpcPublishPermission(rpc, caller)),
       ...askedOfReplicas.map((rpc) => replicaPublishPermission(rpc, caller)),
+      ...(audits ? [auditSubject(caller.credential)] : []),
       ...(events ? [`fairlead.events.*.${caller.role}.>`] : []),
       ...writes.map((keys) => `$KV.${subjectOf(keys, caller)}`),
       ...reads.flatMap((keys) => watchPermissions(keys, caller)),
@@ -118,7 +121,7 @@ function permissionsOf(user: NatsUser): Permissions {
 /** To lay out our streams, and to read the events. Not to see what a bucket holds, nor to write into any. */
 const OPERATOR_REQUESTS: readonly string[] = [
   '$JS.API.INFO',
-  ...[EVENT_STREAM, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)].flatMap((stream) =>
+  ...[EVENT_STREAM, AUDIT_STREAM, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)].flatMap((stream) =>
     ['CREATE', 'UPDATE', 'DELETE', 'INFO'].map((request) => `$JS.API.STREAM.${request}.${stream}`),
   ),
   `$JS.API.STREAM.MSG.GET.${EVENT_STREAM}`,

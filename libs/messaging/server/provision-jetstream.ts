@@ -14,12 +14,15 @@ import { supportsMessageTtl } from '../kv/put-kv.js';
 
 /** The stream that holds every event until its consumers have it. */
 export const EVENT_STREAM = 'FAIRLEAD_EVENTS';
+/** What the audit spools of replicas hand on, until the audit service has it. */
+export const AUDIT_STREAM = 'FAIRLEAD_AUDIT';
 
 const API_TIMEOUT_MS = 10_000;
 const DAY_MS = 86_400_000;
 const MIB = 1024 * 1024;
 const BUCKET_BYTES = 64 * MIB;
-/** Those that hold a few entries whatever the number of clusters. With the event stream, all buckets fit in 1 GiB, which servers were told to allow. */
+const AUDIT_BYTES = 192 * MIB;
+/** Those that hold a few entries whatever the number of clusters. With the two streams, all buckets fit in 1.25 GiB, which servers were told to allow. */
 const SMALL_BUCKETS: Readonly<Partial<Record<Bucket, number>>> = {
   trust: 16 * MIB,
   gitHosts: 16 * MIB,
@@ -35,6 +38,7 @@ export interface ProvisionOptions {
 export async function provisionJetStream(nc: NatsConnection, options: ProvisionOptions = {}): Promise<void> {
   const manager = await jetstreamManager(nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
   await provision(manager, eventStream(options.maxEventBytes ?? 512 * MIB));
+  await provision(manager, auditStream());
   for (const bucket of smallFirst()) {
     const maxBytes = SMALL_BUCKETS[bucket] ?? BUCKET_BYTES;
     await provision(manager, bucketStream(BUCKETS[bucket], { maxBytes, messageTtl: supportsMessageTtl(nc) }));
@@ -59,6 +63,22 @@ function eventStream(maxBytes: number): Config {
     max_bytes: maxBytes,
     max_age: nanos(30 * DAY_MS),
     max_msg_size: MIB / 4,
+    duplicate_window: nanos(120_000),
+    deny_delete: true,
+    deny_purge: true,
+  };
+}
+
+/** Of what waits nothing is dropped: a spool whose batch is refused keeps it. What the audit service has acknowledged is gone. */
+function auditStream(): Config {
+  return {
+    name: AUDIT_STREAM,
+    subjects: ['fairlead.audit.*'],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Workqueue,
+    discard: DiscardPolicy.New,
+    max_bytes: AUDIT_BYTES,
+    max_msg_size: MIB,
     duplicate_window: nanos(120_000),
     deny_delete: true,
     deny_purge: true,
