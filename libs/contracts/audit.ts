@@ -83,7 +83,7 @@ const AuditedPassage = z.object({
 });
 export type AuditedPassage = z.infer<typeof AuditedPassage>;
 
-/** Passages that this replica counted and could not keep: there was no room, or nothing to write on. */
+/** Passages that this replica counted and did not keep one by one: there was no room, or nothing to write on; or it refused too many of those who proved nothing. */
 const LostPassages = z.object({
   phase: z.literal('lost'),
   at: IsoTime,
