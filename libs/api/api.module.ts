@@ -9,6 +9,7 @@ import { Authenticator } from './auth/authenticator.js';
 import { Backend } from './feature/backend.js';
 import { AccessController } from './feature/access.controller.js';
 import { ApprovalController } from './feature/approval.controller.js';
+import { AuditController } from './feature/audit.controller.js';
 import { CaController } from './feature/ca.controller.js';
 import { CatalogController } from './feature/catalog.controller.js';
 import { ClientsController } from './feature/clients.controller.js';
@@ -63,6 +64,7 @@ export class ApiModule {
         ImportController,
         LoginsController,
         SessionsController,
+        AuditController,
         TenantsController,
         MetaController,
       ],

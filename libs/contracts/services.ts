@@ -13,9 +13,14 @@ interface NatsRights {
   readonly events: boolean;
   /** Whether it hands on what it has spooled for the audit. */
   readonly audits?: boolean;
+  /** Streams of which it asks for the next message of the consumer named like the role, and acknowledges it. The operator lays the consumer out. */
+  readonly consumes?: readonly Stream[];
   readonly writes: readonly KeysOf[];
   readonly reads: readonly KeysOf[];
 }
+
+/** `audit`: what spools hand on. `events`: what was told. */
+export type Stream = 'audit' | 'events';
 
 interface ListenPort {
   /** Where it listens in its pod; on one machine its first replica does, counted from port base 7000. */
@@ -82,6 +87,16 @@ export const SERVICES = {
       'FAIRLEAD_PROXY_PROTOCOL_FROM',
       'FAIRLEAD_API_SERVING_NAMES',
     ],
+  },
+  audit: {
+    title: 'the audit service',
+    tier: 'service',
+    healthPort: 7_077,
+    listens: {},
+    // Heartbeats say which gateways are there, so that what one began and cannot end any more is known.
+    nats: { events: false, consumes: ['audit', 'events'], writes: [], reads: [['routes', 'gateway.>']] },
+    secrets: {},
+    settings: [],
   },
   gateway: {
     title: 'a gateway',

@@ -141,7 +141,7 @@ function buildPublisher(options: GatewayOptions, state: GatewayState, relayAddre
     registry: sessions,
     time: routes.time,
     clock: systemClock,
-    heartbeat: { credential, instance, relayAddress, zone },
+    heartbeat: { credential, instance, startedAt: new Date().toISOString(), relayAddress, zone },
     trustVersion: () => directory.trust.version,
   });
 }

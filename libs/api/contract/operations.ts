@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accessOperations } from './access-operations.js';
+import { auditOperations } from './audit-operations.js';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
 import { catalogOperations } from './catalog-operations.js';
@@ -191,6 +192,7 @@ export const operations = {
   ...credentialOperations,
   ...loginOperations,
   ...sessionOperations,
+  ...auditOperations,
   ...tenantOperations,
   ...approvalOperations,
   ...caOperations,

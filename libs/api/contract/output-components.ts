@@ -17,6 +17,7 @@ export {
 } from './access-operations.js';
 export { Credential } from './credential-operations.js';
 export { LoginOptions, LoginSecrets } from './login-operations.js';
+export { AuditEntryList, AuditEntry, AuditFeed, AuditProducerList } from './audit-operations.js';
 export { EndedSessions, Session, SessionList } from './session-operations.js';
 export { Tenant, TenantList } from './tenant-operations.js';
 export { CertificateAuthority } from './ca-operations.js';

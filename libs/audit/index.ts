@@ -1,0 +1,5 @@
+/** The audit log of each tenant: every record that gateways spooled and every event, once (docs/adr/0073-the-audit-service-and-what-it-keeps.md). */
+export { AUDIT_MIGRATIONS } from './store/migrations.js';
+export { keepLeavesWithEntries, type AppendToLog } from './store/entries.js';
+export { countNothing, type Counts, type Part, type Runtime } from './feature/runtime.js';
+export { startAudit, type AuditOptions, type StartedAudit } from './feature/start-audit.js';
