@@ -59,10 +59,14 @@ const ofTenant = (operation: DescribedOperation): boolean => ['administrator', '
 /** What they make bears a name of their own tenant's, which may be one that another has as well. */
 const MAKES_ITS_OWN = new Set(['putGitHost', 'putAssignment', 'uploadBundle', 'importBundle']);
 
+/** What is asked for is told of there, too. */
+const GROWS_BY_ITSELF = new Set(['searchAudit', 'feedAudit', 'listAuditProducers']);
+
 /** All that the default tenant's administrator sees, without what time changes. */
 async function seenInDefault(): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
   for (const operation of operations.filter((each) => ofTenant(each) && each.method === 'GET')) {
+    if (GROWS_BY_ITSELF.has(operation.id)) continue;
     const { status, json } = await ask(admin, operation);
     const told = JSON.stringify(json, (key, value: unknown) => (/At$|^problem$/.test(key) ? undefined : value));
     seen[operation.id] = [status, told];

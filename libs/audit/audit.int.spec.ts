@@ -22,7 +22,7 @@ beforeEach(async () => {
 }, 60_000);
 afterEach(() => running?.[Symbol.asyncDispose]());
 
-const idsOf = (entries: readonly AuditEntry[]): unknown[] => entries.map(({ body }) => body?.['id']);
+const idsOf = (entries: readonly AuditEntry[]): string[] => entries.map(({ body }) => String(body?.['id']));
 const ids = (records: readonly { id: string }[]): string[] => records.map(({ id }) => id);
 const untilTaken = () => eventually(async () => expect(await audit.waiting()).toBe(0), PATIENCE);
 const states = async (): Promise<unknown[]> =>

@@ -43,7 +43,7 @@ export class AuditScript {
   }
 
   @RpcHandler(auditRpc.producers)
-  async producers(_: RpcRequest<A['producers']>): RpcResult<A['producers']> {
+  async producers(): RpcResult<A['producers']> {
     return { producers: [] };
   }
 }

@@ -57,5 +57,5 @@ export function wordsOf(text: string): string[] {
 
 /** Postgres holds neither NUL nor half of a character in a text. */
 export function storable(text: string): string {
-  return text.replaceAll(/\u0000|\p{Surrogate}/gu, '\uFFFD');
+  return text.replaceAll('\u0000', '\uFFFD').replaceAll(/\p{Surrogate}/gu, '\uFFFD');
 }

@@ -25,7 +25,7 @@ export class AuditController {
   }
 
   @RpcHandler(auditRpc.producers)
-  async producers(_: Asked<'producers'>) {
+  async producers() {
     return { producers: await this.log.producers() };
   }
 }

@@ -40,7 +40,7 @@ export async function entriesBefore(
   }
   const sql = `select ${COLUMNS} from entries where ${conditions.join(' and ')}
     order by recorded_at desc, number desc limit ${limit}`;
-  return ((await manager.query(sql, parameters)) as EntryRow[]).map(toEntry);
+  return (await manager.query<EntryRow[]>(sql, parameters)).map(toEntry);
 }
 
 /** With a higher number than `after` and none above `upTo`, oldest first. */
@@ -55,7 +55,7 @@ export async function entriesAfter(
   if (day) conditions.push(`recorded_at >= ${parameter(day)}::date::timestamp at time zone 'UTC'`);
   const sql = `select ${COLUMNS} from entries where ${conditions.join(' and ')}
     order by recorded_at, number limit ${limit}`;
-  return ((await manager.query(sql, parameters)) as EntryRow[]).map(toEntry);
+  return (await manager.query<EntryRow[]>(sql, parameters)).map(toEntry);
 }
 
 export async function entryOf(
