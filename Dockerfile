@@ -11,7 +11,7 @@ COPY . .
 # Scripts stay off: none of the packages that a server runs needs one, and Node is already here.
 RUN npm ci --ignore-scripts \
  && node node_modules/typescript/bin/tsc -b \
- && for app in access agent api cli demo gateway gitops installer keys registration setup; do node tools/image/assemble.mjs "$app" "/out/$app"; done
+ && for app in access agent api audit cli demo gateway gitops installer keys registration setup; do node tools/image/assemble.mjs "$app" "/out/$app"; done
 
 FROM ${NODE_IMAGE} AS runtime
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn*
@@ -56,6 +56,11 @@ FROM runtime AS access
 LABEL org.opencontainers.image.title="fairlead-access" org.opencontainers.image.description="Who may do what: API tokens"
 COPY --from=build /out/access /app
 CMD ["apps/access/dist/bundle/main.js"]
+
+FROM runtime AS audit
+LABEL org.opencontainers.image.title="fairlead-audit" org.opencontainers.image.description="Who did what: the audit log of each tenant"
+COPY --from=build /out/audit /app
+CMD ["apps/audit/dist/bundle/main.js"]
 
 FROM runtime AS gitops
 LABEL org.opencontainers.image.title="fairlead-gitops" org.opencontainers.image.description="The desired state of clusters' GitOps tools"

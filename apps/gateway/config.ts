@@ -1,6 +1,6 @@
 import { commaList, dnsDomain, hostPort, loadConfig, networkList, tracingVariables } from '@fairlead/config';
 import { messageOf } from '@fairlead/errors';
-import { parseEgressRule, type GatewayOptions } from '@fairlead/gateway';
+import { parseEgressRule, type AuditSettings, type GatewayOptions } from '@fairlead/gateway';
 import { credentialOf, processSettings } from '@fairlead/service/process';
 import { z } from 'zod';
 
@@ -80,6 +80,17 @@ const Environment = z
       .enum(['true', 'false'])
       .default('false')
       .transform((text) => text === 'true'),
+    /** A directory of this gateway alone, where it keeps what goes through its doors until JetStream has it; absent: there is no audit. */
+    FAIRLEAD_AUDIT_SPOOL_DIR: z.string().min(1).optional(),
+    /** What the spool may take of its disk. */
+    FAIRLEAD_AUDIT_SPOOL_BYTES: z.coerce
+      .number()
+      .int()
+      .min(8 * 1024 ** 2)
+      .max(1024 ** 4)
+      .default(256 * 1024 ** 2),
+    /** `required`: what may change something is let go on only once that is on this gateway's disk. `best-effort`: what cannot be kept is counted. */
+    FAIRLEAD_AUDIT: z.enum(['required', 'best-effort']).default('best-effort'),
     FAIRLEAD_LEASE_SECONDS: z.coerce.number().min(1).max(300).default(15),
   })
   .refine((env) => !env.FAIRLEAD_DOOR_TLS_CERT_FILE || env.FAIRLEAD_DOOR_TLS_KEY_FILE, {
@@ -90,6 +101,9 @@ const Environment = z
   })
   .refine((env) => env.FAIRLEAD_DOOR_TLS_CERT_FILE || env.FAIRLEAD_GATEWAY_SERVING_NAMES.length > 0, {
     path: ['FAIRLEAD_GATEWAY_SERVING_NAMES'],
+  })
+  .refine((env) => env.FAIRLEAD_AUDIT !== 'required' || env.FAIRLEAD_AUDIT_SPOOL_DIR !== undefined, {
+    path: ['FAIRLEAD_AUDIT_SPOOL_DIR'],
   })
   .superRefine((env, context) => {
     const why = whyNoHostNames(env);
@@ -116,6 +130,12 @@ export type GatewayConfig = z.output<typeof Environment>;
 export function doorCertificate(config: GatewayConfig): GatewayOptions['doorCertificate'] {
   const { FAIRLEAD_DOOR_TLS_CERT_FILE: certFile, FAIRLEAD_DOOR_TLS_KEY_FILE: keyFile } = config;
   return certFile && keyFile ? { certFile, keyFile } : { names: config.FAIRLEAD_GATEWAY_SERVING_NAMES };
+}
+
+/** Where this gateway keeps its audit; undefined: nowhere. */
+export function auditSettings(config: GatewayConfig): AuditSettings | undefined {
+  const { FAIRLEAD_AUDIT_SPOOL_DIR: dir, FAIRLEAD_AUDIT_SPOOL_BYTES: maxBytes, FAIRLEAD_AUDIT: policy } = config;
+  return dir === undefined ? undefined : { dir, maxBytes, policy };
 }
 
 /** Reads the environment; throws one error that lists everything wrong with it. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { COLLECTING_OF_SERVER, collectWhenIdle, tracingSettings, untilAborted } from '@fairlead/config';
 import { createEventPublisher } from '@fairlead/events/publisher';
-import { rateLimitedEvents, startGateway, type Gateway } from '@fairlead/gateway';
+import { openAudit, rateLimitedEvents, startGateway, type Gateway } from '@fairlead/gateway';
 import { createRpcClient } from '@fairlead/messaging';
 import { startTracing, type Check, type Logger } from '@fairlead/observability';
 import { ProcessHost } from '@fairlead/service/process';
-import { doorCertificate, type GatewayConfig } from './config.js';
+import { auditSettings, doorCertificate, type GatewayConfig } from './config.js';
 import { gatewayEvents } from './gateway-events.js';
 import { doorLimits } from './limits.js';
 
@@ -30,6 +30,9 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
     readiness: () => gateway?.readiness() ?? starting,
     views: config.FAIRLEAD_DEBUG_VIEW ? { '/debug/sessions': () => gateway?.debugView() ?? null } : {},
   });
+  const settings = auditSettings(config);
+  // Before NATS: what is wrong with it is known at once.
+  const audit = settings && host.use(await openAudit(settings, registry, logger));
   const nc = await host.joinNats();
   const events = createEventPublisher(nc, source, { logger, registry });
   host.defer(() => events.close());
@@ -38,6 +41,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       credential: config.FAIRLEAD_CREDENTIAL,
       instance,
       nc,
+      audit,
       rpc: createRpcClient(nc, source),
       events: rateLimitedEvents(gatewayEvents(events, source.credential, logger)),
       logger,

@@ -1,6 +1,7 @@
 import {
   StatementRevocationLists,
   AccessStatementSigner,
+  AuditCheckpoints,
   CertificateIssuer,
   ClusterWatch,
   CurrentCa,
@@ -112,6 +113,7 @@ function build(
       endpoints: new LinkEndpoints({ ...runtime, ca, recoveryWindowSeconds }),
       accessStatements: new AccessStatementSigner({ ...runtime, ca, belongs }),
       statementRevocations,
+      auditCheckpoints: new AuditCheckpoints({ ...runtime, ca }),
     },
     git,
   );

@@ -242,7 +242,7 @@ it('a token that is revoked is nobody’s, at the doors and at the API', async (
 // The last one: it leaves an installation that has been away.
 it('the administrator gets in by what was signed beforehand while all but the gateways is away, and is heard', async () => {
   const administrator = await breakGlass(stack);
-  const away = ['nats', 'access', 'api', 'keys', 'registration', 'gitops'].map((name) => stack.process(name));
+  const away = ['nats', 'access', 'api', 'audit', 'keys', 'registration', 'gitops'].map((name) => stack.process(name));
   for (const process of away) process.kill('SIGKILL');
   await Promise.all(away.map(({ exited }) => exited));
   for (const gateway of GATEWAYS) {

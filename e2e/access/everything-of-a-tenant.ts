@@ -101,6 +101,7 @@ function pathsOf(names: Names): Record<string, string> {
   return {
     '/v1/clusters/{name}': `/v1/clusters/${CLUSTER}`,
     '/v1/clusters/{name}/bootstrap-tokens/{id}': `/v1/clusters/${CLUSTER}/bootstrap-tokens/${names.bootstrapToken}`,
+    '/v1/audit/entries/{number}': '/v1/audit/entries/1',
     '/v1/certificates/{serial}': `/v1/certificates/${names.serial}`,
     '/v1/clients/{name}': '/v1/clients/scraper',
     '/v1/grants/{id}': `/v1/grants/${names.grant}`,

@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, START_MS + LONGEST_NODE_MS);
 afterAll(() => world?.[Symbol.asyncDispose](), START_MS);
 
-const PODS = ['access', 'api', 'gateway', 'gitops', 'keys', 'nats', 'postgres', 'registration'];
+const PODS = ['access', 'api', 'audit', 'gateway', 'gitops', 'keys', 'nats', 'postgres', 'registration'];
 
 async function readyPods(): Promise<string[]> {
   const { items } = JSON.parse(await world.kubectl('get', 'pods', '-o', 'json')) as {

@@ -9,7 +9,7 @@ import { startComposeWorld, type ComposeWorld } from './world.js';
 const START_MS = 300_000;
 const UP_MS = 600_000;
 const BACK_MS = 120_000;
-const OURS = ['access', 'api', 'gateway-a', 'gateway-b', 'gitops', 'keys', 'registration'];
+const OURS = ['access', 'api', 'audit', 'gateway-a', 'gateway-b', 'gitops', 'keys', 'registration'];
 const HEALTHY = [...OURS, 'demo-agent', 'nats', 'postgres', 'tour'].toSorted();
 const ONCE = [
   'demo-keys',

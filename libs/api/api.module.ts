@@ -9,6 +9,7 @@ import { Authenticator } from './auth/authenticator.js';
 import { Backend } from './feature/backend.js';
 import { AccessController } from './feature/access.controller.js';
 import { ApprovalController } from './feature/approval.controller.js';
+import { AuditController } from './feature/audit.controller.js';
 import { CaController } from './feature/ca.controller.js';
 import { CatalogController } from './feature/catalog.controller.js';
 import { ClientsController } from './feature/clients.controller.js';
@@ -23,6 +24,7 @@ import { ImportController } from './feature/import.controller.js';
 import { LoginsController } from './feature/logins.controller.js';
 import { MetaController } from './feature/meta.controller.js';
 import { ServingRoot } from './feature/serving-root.js';
+import { AuditLogController } from './feature/audit-log.controller.js';
 import { SessionsController } from './feature/sessions.controller.js';
 import { TenantsController } from './feature/tenants.controller.js';
 import { ApiSettings } from './feature/settings.js';
@@ -62,7 +64,9 @@ export class ApiModule {
         GitOpsController,
         ImportController,
         LoginsController,
+        AuditLogController,
         SessionsController,
+        AuditController,
         TenantsController,
         MetaController,
       ],

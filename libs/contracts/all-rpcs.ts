@@ -1,4 +1,6 @@
 import { accessRpc } from './access.js';
+import { auditLogRpc } from './audit-log.js';
+import { auditRpc } from './audit-rpc.js';
 import { gitKeysRpc } from './git-keys.js';
 import { gatewayRpc } from './open-passages.js';
 import { gitopsRpc } from './gitops-rpc.js';
@@ -7,9 +9,15 @@ import { registrationRpc } from './registration.js';
 import type { Rpc } from './rpc.js';
 
 /** Every RPC of every service: NATS permissions are made of them. */
-export const ALL_RPCS: readonly Rpc[] = [accessRpc, registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) =>
-  Object.values<Rpc>(rpcs),
-);
+export const ALL_RPCS: readonly Rpc[] = [
+  accessRpc,
+  auditLogRpc,
+  auditRpc,
+  registrationRpc,
+  keysRpc,
+  gitKeysRpc,
+  gitopsRpc,
+].flatMap((rpcs) => Object.values<Rpc>(rpcs));
 
 /** Every RPC that each replica of the gateways answers for itself. */
 export const REPLICA_RPCS: readonly Rpc[] = Object.values<Rpc>(gatewayRpc);

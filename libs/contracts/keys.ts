@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AuditTree, AuditTreeSigned, AuditTreeToSign, SignedAuditTree } from './audit-log.js';
 import { EndpointSet, PutEndpoint, RemoveEndpoint } from './endpoints.js';
 import { CaStatus, RotateCa, TrustBundle, TrustHeldBatch } from './ca.js';
 import {
@@ -146,6 +147,20 @@ export const keysRpc = {
     ['access'],
     z.object({ document: z.base64().max(24_576) }),
     z.object({ number: z.int().min(1), taken: z.boolean() }),
+  ),
+  /** What was signed last of the tenant's audit log; null: nothing yet. */
+  auditLog: rpc('audit-log', ['api', 'audit'], z.object({}), z.object({ tree: SignedAuditTree.nullable() })),
+  /**
+   * Signs a checkpoint of the tenant's audit log. CONFLICT where the proof does not show that it goes on from the one that was signed last. A proof from
+   * another tree than that is not looked at: the answer says which it is.
+   */
+  signAuditTree: rpc('sign-audit-tree', ['audit'], AuditTreeToSign, AuditTreeSigned),
+  /** Another log takes the place of one that cannot go on. It is told as an event. CONFLICT unless `after` is what was signed last. */
+  beginAuditLogAnew: rpc(
+    'begin-audit-log-anew',
+    ['audit'],
+    z.object({ after: AuditTree, first: AuditTree.pick({ size: true, root: true }) }),
+    SignedAuditTree,
   ),
   /** Agents hold a version of the trust bundle, and will after a restart. */
   acknowledgeTrust: rpc('acknowledge-trust', ['gateway'], TrustHeldBatch, z.object({})),

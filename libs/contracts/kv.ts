@@ -19,6 +19,8 @@ import {
 export const GatewayHeartbeat = z.object({
   credential: z.string(),
   instance: z.uuid(),
+  /** When this process began, by its own clock; absent: it is of a version that does not say so. */
+  startedAt: IsoTime.optional(),
   /** `host:port` where other replicas reach this one's relay. */
   relayAddress: z.string().max(255),
   zone: z.string().max(63),

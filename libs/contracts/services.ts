@@ -11,9 +11,16 @@ export function bucketOf(keysOf: KeysOf): Bucket {
 interface NatsRights {
   /** Whether it publishes events. */
   readonly events: boolean;
+  /** Whether it hands on what it has spooled for the audit. */
+  readonly audits?: boolean;
+  /** Streams of which it asks for the next message of the consumer named like the role, and acknowledges it. The operator lays the consumer out. */
+  readonly consumes?: readonly Stream[];
   readonly writes: readonly KeysOf[];
   readonly reads: readonly KeysOf[];
 }
+
+/** `audit`: what spools hand on. `events`: what was told. */
+export type Stream = 'audit' | 'events';
 
 interface ListenPort {
   /** Where it listens in its pod; on one machine its first replica does, counted from port base 7000. */
@@ -81,6 +88,16 @@ export const SERVICES = {
       'FAIRLEAD_API_SERVING_NAMES',
     ],
   },
+  audit: {
+    title: 'the audit service',
+    tier: 'service',
+    healthPort: 7_077,
+    listens: {},
+    // Heartbeats say which gateways are there, so that what one began and cannot end any more is known.
+    nats: { events: false, consumes: ['audit', 'events'], writes: [], reads: [['routes', 'gateway.>']] },
+    secrets: {},
+    settings: [],
+  },
   gateway: {
     title: 'a gateway',
     tier: 'edge',
@@ -93,6 +110,7 @@ export const SERVICES = {
     },
     nats: {
       events: true,
+      audits: true,
       writes: [
         ['routes', 'gateway.{credential}.>'],
         ['routes', 'session.{credential}.>'],

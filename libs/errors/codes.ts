@@ -75,6 +75,8 @@ export const ERROR_KINDS = {
   WRONG_CLUSTER: row(403, 7, false, 'error', 'the request was meant for another cluster'),
   TUNNEL_RESET: row(502, 14, false, 'info', 'the tunnel broke off'),
   PROTOCOL_ERROR: row(502, 13, false, 'error', 'the peer broke the protocol'),
+  // Under `FAIRLEAD_AUDIT=required`; whatever it was, it was not let go on.
+  AUDIT_UNAVAILABLE: row(503, 14, true, 'error', 'what may change something cannot be put on record now; try again'),
   DRAINING: row(503, 14, true, 'info', 'this replica is shutting down'),
 } as const satisfies Record<string, ErrorKind>;
 

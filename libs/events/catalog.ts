@@ -149,6 +149,8 @@ export const EVENTS = {
   'dev.fairlead.endpoints.changed.v1': event({ endpoints: z.array(LinkEndpoint).max(32), trustVersion: z.int() }),
   /** Everything that `keys` keeps sealed is under this master key now; `rows` were under another one before this run. */
   'dev.fairlead.master-key.rewrapped.v1': event({ keyName: z.string().max(255), rows: z.number().int().min(0) }),
+  /** A tenant's audit log could not go on from the checkpoint that was signed last, which is here, and begins anew under another origin. */
+  'dev.fairlead.audit-log.begun-anew.v1': event({ origin: z.string().max(512), lastNote: z.string().max(4_096) }),
   /** A step of the rotation of what people's tools see; `certificates` of the old root that had not ended. */
   'dev.fairlead.ca.serving-rotated.v1': event({
     step: z.enum(['prepare', 'activate', 'retire', 'abort']),

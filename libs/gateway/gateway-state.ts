@@ -8,6 +8,8 @@ import { noTracer, type Logger, type Registry, type Tracer } from '@fairlead/obs
 import { RelayClient, RouteTable, SessionRegistry, TunnelOpener, watchRoutes } from '@fairlead/tunnel/gateway';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { DoorCertificate, GatewayCertificates } from './certificates/gateway-certificates.js';
+import { SpooledAudit, noAudit } from './audit/audit-trail.js';
+import type { GatewayAudit } from './audit/open-audit.js';
 import { Directory } from './directory.js';
 import type { ConnectLimits } from './doors/connect/connect-context.js';
 import type { EgressRule } from './doors/egress/egress-rules.js';
@@ -34,6 +36,8 @@ export interface GatewayOptions {
   readonly registry: Registry;
   /** Where its spans go; absent: nowhere. */
   readonly tracer?: Tracer | undefined;
+  /** Where what goes through the doors is kept on record, of whoever owns it; absent: nowhere. */
+  readonly audit?: GatewayAudit | undefined;
   /** `host:port`; port 0 takes any. */
   readonly linkListen: string;
   readonly relayListen: string;
@@ -84,6 +88,7 @@ export function buildState(options: GatewayOptions, certificates: GatewayCertifi
   const opener = new TunnelOpener({ ...routing, metrics, logger, tracer });
   const pool = new TunnelPool(opener);
   const live = new LiveConnections();
+  const audit = options.audit ? new SpooledAudit(options.audit.spool, options.audit.policy) : noAudit;
   meterConnections({ registry, live, sessions, directory, namedClusters: options.metricsClusters ?? NAMED_CLUSTERS });
   const isLinked = (clusterId: string): boolean =>
     sessions.of(clusterId).length > 0 || table.isHeld(clusterId, routes.time.nowMs());
@@ -102,6 +107,7 @@ export function buildState(options: GatewayOptions, certificates: GatewayCertifi
     pool,
     metrics,
     live,
+    audit,
   };
 }
 

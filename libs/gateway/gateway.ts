@@ -2,6 +2,7 @@ import { systemClock } from '@fairlead/clock';
 import { RateLimitedLog, type Balancers } from '@fairlead/limits';
 import type { Check } from '@fairlead/observability';
 import { RoutePublisher, createRelayServer } from '@fairlead/tunnel/gateway';
+import { AuditForwarder } from './audit/audit-forwarder.js';
 import { obtainCertificates } from './certificates/gateway-certificates.js';
 import { createConnectDoor } from './doors/connect/door.js';
 import { Egress } from './doors/egress/serve-egress.js';
@@ -68,6 +69,7 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
       ? await listen(servers.connect, options.connectListen, balancersAt('connect'))
       : null;
   const publisher = buildPublisher(options, state, options.relayAddress ?? relay.address);
+  const forwarder = options.audit && new AuditForwarder({ ...options, ...options.audit });
   const publishing = new AbortController();
   void publisher.run(publishing.signal);
   return {
@@ -78,9 +80,11 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
     connect,
     readiness: () => readiness(options.nc, state, publishing.signal.aborted),
     debugView: () => debugView(options, state),
-    stop: () => {
+    stop: async () => {
       publishing.abort();
-      return drainAndStop(state, publisher, servers, options.doorGraceMs);
+      await drainAndStop(state, publisher, servers, options.doorGraceMs);
+      state.audit.close();
+      await forwarder?.[Symbol.asyncDispose]();
     },
   };
 }
@@ -141,7 +145,7 @@ function buildPublisher(options: GatewayOptions, state: GatewayState, relayAddre
     registry: sessions,
     time: routes.time,
     clock: systemClock,
-    heartbeat: { credential, instance, relayAddress, zone },
+    heartbeat: { credential, instance, startedAt: new Date().toISOString(), relayAddress, zone },
     trustVersion: () => directory.trust.version,
   });
 }

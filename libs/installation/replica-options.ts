@@ -1,4 +1,11 @@
-import type { ConnectLimits, DoorLimits, GatewayEvents, GatewayOptions, KubeApiLimits } from '@fairlead/gateway';
+import type {
+  AuditSettings,
+  ConnectLimits,
+  DoorLimits,
+  GatewayEvents,
+  GatewayOptions,
+  KubeApiLimits,
+} from '@fairlead/gateway';
 import type { Logger, Tracer } from '@fairlead/observability';
 
 export interface ReplicaOptions {
@@ -16,6 +23,8 @@ export interface ReplicaOptions {
   readonly events?: (nc: GatewayOptions['nc'], gateway: string) => GatewayEvents;
   /** The doors' certificate; default one by the CA for 127.0.0.1, and for host names below the cluster domain. */
   readonly doorFiles?: { readonly certFile: string; readonly keyFile: string };
+  /** Where it keeps its audit; default nowhere. */
+  readonly audit?: AuditSettings;
   /** Default 0: no balancer is in front of it. */
   readonly doorGraceMs?: number;
 }

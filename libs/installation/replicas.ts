@@ -1,6 +1,7 @@
 import { BUCKETS, TRUST_KEY, type ClusterEntry, type TrustEntry } from '@fairlead/contracts';
 import type { ClusterFacts, LinkProblem } from '@fairlead/contracts';
 import {
+  openAudit,
   parseEgressRule,
   startGateway,
   type AdministratorUse,
@@ -130,10 +131,12 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
   const administrators: AdministratorUse[] = [];
   const troubles: LinkProblem[] = [];
   const facts: ClusterFacts[] = [];
+  const audit = options.audit && (await openAudit(options.audit, registry, options.logger ?? silentLogger));
   const gateway = await startGateway(
     {
       credential: name,
       nc,
+      audit,
       rpc: signingRpc(asked, name, troubles, facts),
       events: {
         agentConnected: (session) => events?.agentConnected(session),
@@ -182,6 +185,7 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
     stopped = true;
     stopping.abort();
     await gateway.stop();
+    await audit?.[Symbol.asyncDispose]();
   };
   return { name, gateway, registry, refusals, streams, administrators, troubles, facts, stop };
 }

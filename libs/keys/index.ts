@@ -9,6 +9,7 @@ export { masterKeyInToken, type TokenKeyOptions } from './kms/pkcs11/master-key-
 export { masterKeyInVault, type VaultKeyOptions } from './kms/vault/master-key-in-vault.js';
 export { KEYS_MIGRATIONS } from './store/migrations.js';
 export { StatementRevocationLists } from './feature/statement-revocation-lists.js';
+export { AuditCheckpoints } from './feature/audit-checkpoints.js';
 export { AccessStatementSigner } from './feature/access-statement-signer.js';
 export { CertificateIssuer } from './feature/certificate-issuer.js';
 export { ClusterWatch, type BelongsTo, type CurrentEnrolment } from './feature/cluster-watch.js';

@@ -12,6 +12,7 @@ const NOT_DELIVERED = new Set([
   'AGENT_RECONNECTING',
   'AGENT_OVERLOADED',
   'DRAINING',
+  'AUDIT_UNAVAILABLE',
 ]);
 
 describe('a Kubernetes Status', () => {

@@ -17,7 +17,7 @@ import { writeLayout } from './oci-layout.mjs';
 import { imageStatement, sha256, signatureOf, signingKey } from './sign.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-const IMAGES = ['access', 'agent', 'api', 'gateway', 'gitops', 'installer', 'keys', 'registration', 'setup'];
+const IMAGES = ['access', 'agent', 'api', 'audit', 'gateway', 'gitops', 'installer', 'keys', 'registration', 'setup'];
 /** As a registry takes them. */
 const NAME = /^[a-z0-9.-]+(:\d+)?(\/[a-z0-9._-]+)*$/;
 const TAG = /^\w[\w.-]{0,127}$/;

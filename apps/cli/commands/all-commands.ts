@@ -3,6 +3,7 @@ import type { Io } from '../io.js';
 import { printJson, printLines, type Format } from '../output/print.js';
 import { VERSION } from '../version.js';
 import { addAccessCommands } from './access.js';
+import { addAuditCommands } from './audit.js';
 import { addApiTokenCommands } from './api-token.js';
 import { addBundleCommands } from './bundle.js';
 import { addCaCommands } from './ca.js';
@@ -37,6 +38,7 @@ export function addAllCommands(program: Command, io: Io): void {
   addGrantCommands(program, io);
   addAccessCommands(program, io);
   addSessionsCommands(program, io);
+  addAuditCommands(program, io);
   addApiTokenCommands(program, io);
   addIssuerCommands(program, io);
   addUserCommands(program, io);

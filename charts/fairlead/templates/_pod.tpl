@@ -81,6 +81,10 @@ spec:
     - name: certificate
       secret: {secretName: {{ . }}, defaultMode: 0440}
     {{- end }}
+    {{- if and (eq $role "gateway") (not $own.audit.volume) }}
+    - name: audit
+      emptyDir: {}
+    {{- end }}
     {{- with $own.extraVolumes }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -126,6 +130,9 @@ volumeMounts:
   - {name: infrastructure-ca, mountPath: /etc/fairlead, readOnly: true}
   {{- if $certificate }}
   - {name: certificate, mountPath: /etc/fairlead-tls, readOnly: true}
+  {{- end }}
+  {{- if eq .role "gateway" }}
+  - {name: audit, mountPath: /var/lib/fairlead}
   {{- end }}
   {{- with $own.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}

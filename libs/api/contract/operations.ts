@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { accessOperations } from './access-operations.js';
+import { auditLogOperations } from './audit-log-operations.js';
+import { auditOperations } from './audit-operations.js';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
 import { catalogOperations } from './catalog-operations.js';
@@ -192,6 +194,8 @@ export const operations = {
   ...credentialOperations,
   ...loginOperations,
   ...sessionOperations,
+  ...auditLogOperations,
+  ...auditOperations,
   ...tenantOperations,
   ...approvalOperations,
   ...caOperations,

@@ -15,8 +15,10 @@ export {
   LockdownList,
   UserList,
 } from './access-operations.js';
+export { AuditEvidenceItem, AuditEvidenceList, AuditLogHead, AuditTile } from './audit-log-operations.js';
 export { Credential } from './credential-operations.js';
 export { LoginOptions, LoginSecrets } from './login-operations.js';
+export { AuditEntryList, AuditEntry, AuditFeed, AuditProducerList } from './audit-operations.js';
 export { EndedSessions, Session, SessionList } from './session-operations.js';
 export { Tenant, TenantList } from './tenant-operations.js';
 export { CertificateAuthority } from './ca-operations.js';

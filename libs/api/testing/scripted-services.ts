@@ -16,6 +16,7 @@ import { Controller, Module, type DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { SecuredNats } from '@fairlead/messaging/testing';
 import { AccessControlsScript, AccessScript } from './scripted-access.js';
+import { AuditScript } from './scripted-audit.js';
 import { ApprovalScript } from './scripted-approval.js';
 import { CaScript } from './scripted-ca.js';
 import { CatalogScript } from './scripted-catalog.js';
@@ -38,10 +39,11 @@ export interface ScriptedServices extends AsyncDisposable {
   startGitops(): Promise<void>;
 }
 
-/** Answers as registration, as keys, as gitops and as the access service. */
+/** Answers as registration, as keys, as gitops, as the access service and as the audit service. */
 export async function serveScript(nats: SecuredNats, script: Script): Promise<ScriptedServices> {
   const keys = await serve(nats, 'keys', script);
   const access = await serve(nats, 'access', script);
+  const audit = await serve(nats, 'audit', script);
   let gitops = await serve(nats, 'gitops', script);
   let registration = await serve(nats, 'registration', script);
   return {
@@ -54,7 +56,7 @@ export async function serveScript(nats: SecuredNats, script: Script): Promise<Sc
       gitops = await serve(nats, 'gitops', script);
     },
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([keys.close(), access.close(), gitops.close(), registration.close()]);
+      await Promise.all([keys.close(), access.close(), audit.close(), gitops.close(), registration.close()]);
     },
   };
 }
@@ -195,6 +197,7 @@ class RegistrationScript {
 }
 
 const SCRIPTS = {
+  audit: [AuditScript],
   access: [AccessScript, AccessControlsScript, LoginsScript, ForgottenTenantsScript],
   keys: [KeysScript, CaScript, EndpointsScript, GitKeysScript],
   gitops: [CatalogScript, GitOpsScript],

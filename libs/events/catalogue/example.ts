@@ -29,6 +29,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   digest: [DIGEST],
   tool: ['flux'],
   origin: ['oci://registry.example.com/flux'],
+  lastNote: ['fairlead.example.com/audit/default\n4711\n…\n'],
   url: ['https://login.example.com'],
   step: ['begun', 'prepare'],
   state: ['running', 'open'],

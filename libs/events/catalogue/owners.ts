@@ -39,6 +39,10 @@ export const ABOUT_EVENTS: Readonly<Record<EventType, About>> = {
   ),
   'dev.fairlead.assignment.put.v1': told('gitops', 'An assignment of a GitOps tool was made or changed.'),
   'dev.fairlead.assignment.removed.v1': told('gitops', 'An assignment of a GitOps tool was removed.'),
+  'dev.fairlead.audit-log.begun-anew.v1': told(
+    'keys',
+    'The audit log of a tenant could not go on from what was signed of it, and begins anew.',
+  ),
   'dev.fairlead.breaker.changed.v1': told('gitops', 'The breaker opened and holds all rollouts, or closed again.'),
   'dev.fairlead.bundle.imported.v1': told('gitops', 'A bundle of a GitOps tool was imported.'),
   'dev.fairlead.bundle.removed.v1': told('gitops', 'A bundle of a GitOps tool was removed.'),

@@ -2,6 +2,7 @@ import { FairleadError, type ErrorCode } from '@fairlead/errors';
 import { Registry, noTracer, type Logger, type Span, type Tracer } from '@fairlead/observability';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { noAudit } from '../audit/audit-trail.js';
 import { DEFAULT_DOOR_LIMITS } from '../limits/door-limiter.js';
 import type { GatewayEvents, Refusal } from '../reporting/gateway-events.js';
 import { createGatewayMetrics } from '../status/gateway-metrics.js';
@@ -59,6 +60,7 @@ function door(name: DoorName, limits = DEFAULT_DOOR_LIMITS) {
     events: events as unknown as GatewayEvents,
     metrics: createGatewayMetrics(registry),
     logger: logger as unknown as Logger,
+    audit: noAudit,
     live,
     tracer,
   });

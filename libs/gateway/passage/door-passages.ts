@@ -75,9 +75,21 @@ export class DoorPassages {
     const span = tracer.begin(name, 'server', arrival.caller, attributes);
     const [door, limiter, statusOf] = [this.#door, this.#limiter, this.#statusOf];
     const onConnected: PassageSources['onConnected'] = (via, addedMs) => this.#recorder.connected(door, via, addedMs);
+    const onIntent = (outcome: Outcome): Promise<void> | undefined => this.#recorder.intent(outcome);
     const onEstablished = (outcome: Outcome): void => this.#recorder.established(outcome);
     const onIdentified: PassageSources['onIdentified'] = (...told) => this.#recorder.identified(door, ...told);
-    const sources = { door, ingress, limiter, live, span, onIdentified, onConnected, onEstablished, statusOf };
+    const sources = {
+      door,
+      ingress,
+      limiter,
+      live,
+      span,
+      onIdentified,
+      onIntent,
+      onConnected,
+      onEstablished,
+      statusOf,
+    };
     return new Passage(arrival, sources);
   }
 }

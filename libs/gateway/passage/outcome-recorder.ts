@@ -1,6 +1,7 @@
 import { messageOf, type FairleadError } from '@fairlead/errors';
 import { RateLimitedLog } from '@fairlead/limits';
 import type { LogFields, Logger, Span } from '@fairlead/observability';
+import type { AuditTrail } from '../audit/audit-trail.js';
 import type { GatewayEvents, StreamEvent } from '../reporting/gateway-events.js';
 import type { GatewayMetrics } from '../status/gateway-metrics.js';
 import type { TunnelWay } from '@fairlead/tunnel/gateway';
@@ -12,10 +13,11 @@ import { causeOf, clusterIdOf, isRefusal, type Asked, type Identity, type Outcom
 export interface RecorderOptions {
   readonly events: GatewayEvents;
   readonly metrics: GatewayMetrics;
+  readonly audit: AuditTrail;
   readonly logger: Logger;
 }
 
-/** The one place where log, metrics, span and events are made, for passages of one door, of their outcome alone. */
+/** The one place where log, metrics, span, events and audit records are made, for passages of one door, of their outcome alone. */
 export class OutcomeRecorder {
   readonly #options: RecorderOptions;
   /** A peer can cause refusals as fast as the network carries them. */
@@ -32,6 +34,7 @@ export class OutcomeRecorder {
     this.#log(outcome);
     endSpan(span, outcome);
     this.#tell(outcome);
+    this.#options.audit.outcome(outcome);
   }
 
   /** The way in when all else is away is not to be used unseen. */
@@ -44,6 +47,11 @@ export class OutcomeRecorder {
     const { connects, addedSeconds } = this.#options.metrics;
     connects.inc({ door, result: 'ok' });
     if (addedMs !== undefined) addedSeconds.observe({ via }, addedMs / 1_000);
+  }
+
+  /** What may change something, before anything of it goes on; undefined: nothing has to be waited for. AUDIT_UNAVAILABLE. */
+  intent(outcome: Outcome): Promise<void> | undefined {
+    return this.#options.audit.intent(outcome);
   }
 
   /** What goes on as a connection, when it begins to. */

@@ -1,3 +1,4 @@
+import type { RequestAttributes } from '@fairlead/access-rules';
 import type { TokenKind } from '@fairlead/contracts';
 import type { FairleadError } from '@fairlead/errors';
 import type { StreamRequest, Upgrade } from '@fairlead/kube-http';
@@ -28,7 +29,7 @@ export interface Grounds {
   readonly as?: string | undefined;
 }
 
-/** What is asked for. Never a header; a query, or the name of an object in a cluster, only in `stream`. */
+/** What is asked for. Never a header; a query only in `stream`, and the name of an object in a cluster there and in `attributes`. */
 export interface Asked {
   /** A peer may make one up: told up to 16 characters of it. */
   readonly method: string;
@@ -37,7 +38,9 @@ export interface Asked {
   readonly target?: { readonly host: string; readonly port: number } | undefined;
   /** The cluster's name as it was asked for, whether or not there is one. */
   readonly cluster?: string | undefined;
-  /** Of a request to upgrade. It names objects and commands: for events alone, which are for auditors. */
+  /** Of a request at the Kubernetes API door, if they can be read. They name objects: for the audit alone. */
+  readonly attributes?: RequestAttributes | undefined;
+  /** Of a request to upgrade. It names objects and commands: for events and the audit alone, which are for auditors. */
   readonly stream?: (StreamRequest & Pick<Upgrade, 'protocol'>) | undefined;
 }
 
@@ -70,7 +73,7 @@ export type Ending =
 export type Failed = Extract<Ending, { readonly kind: 'failed' }>;
 
 /**
- * All that is known of one passage when it is over. Log, metrics, span and events are made of it and of nothing else, by
+ * All that is known of one passage when it is over. Log, metrics, span, events and audit are made of it and of nothing else, by
  * `OutcomeRecorder`. It has no secret, no header and no payload.
  */
 export interface Outcome {
@@ -94,6 +97,8 @@ export interface Outcome {
   readonly dialled?: string | undefined;
   /** Of the gateway. What is allowed may still be refused by the agent, or fail: `ending` says so. */
   readonly decision: 'allowed' | 'refused';
+  /** It was about to be let go on, and may change something there: that has a record of its own. */
+  readonly intended: boolean;
   readonly ending: Ending;
   readonly bytesUp: number;
   readonly bytesDown: number;

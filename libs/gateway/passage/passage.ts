@@ -5,6 +5,7 @@ import type { TunnelWay } from '@fairlead/tunnel/gateway';
 import type { DoorLimiter, Slot } from '../limits/door-limiter.js';
 import { DOORS, type DoorName } from './door-table.js';
 import type { LiveConnection, LiveConnections, PassageSubject } from './live-connections.js';
+import { needsIntent } from './needs-intent.js';
 import type { Asked, Ending, Failed, Grounds, Identity, Outcome } from './outcome.js';
 
 /** Something that came to a door. */
@@ -36,6 +37,8 @@ export interface PassageSources {
   readonly onIdentified: (identity: Identity, address: string, asked: Asked) => void;
   /** Told once of a passage that has got what was asked for. `addedMs`: what it took here and as far as the agent, where that is known. */
   readonly onConnected: (via: TunnelWay['via'], addedMs: number | undefined) => void;
+  /** Told of a passage that may change something, before anything of it goes on; it waits for what this returns. */
+  readonly onIntent: (outcome: Outcome) => Promise<void> | undefined;
   /** Told at once of a passage that goes on as a connection, and not only when it is over. */
   readonly onEstablished: (outcome: Outcome) => void;
   /** What the peer is told of a failure. */
@@ -44,7 +47,12 @@ export interface PassageSources {
 
 const NO_BYTES = { up: 0, down: 0 };
 /** As long as these are the answer, no agent had a part in it. */
-const NO_AGENT: ReadonlySet<string> = new Set(['AGENT_OFFLINE', 'AGENT_RECONNECTING', 'AGENT_OVERLOADED']);
+const NO_AGENT: ReadonlySet<string> = new Set([
+  'AGENT_OFFLINE',
+  'AGENT_RECONNECTING',
+  'AGENT_OVERLOADED',
+  'AUDIT_UNAVAILABLE',
+]);
 
 /**
  * One passage through a door: who asks, whether they may, what it takes of the limits, what carries it. The door calls the
@@ -70,6 +78,7 @@ export class Passage {
   #bytes: () => typeof NO_BYTES = () => NO_BYTES;
   /** What it is limited by has room for it. */
   #hasRoom = false;
+  #intended = false;
   #endedBy: FairleadError | undefined;
   #established = false;
   #connected = false;
@@ -133,6 +142,16 @@ export class Passage {
     if (!this.#cluster || !this.#slot) return;
     this.#slot.useCluster(this.#cluster.clusterId);
     this.#hasRoom = true;
+  }
+
+  /**
+   * Every door calls it once it knows what is asked for, and lets nothing go on before what it returns has resolved: that this is about to happen is on
+   * record then, if it may change anything. Undefined: nothing has to be waited for. AUDIT_UNAVAILABLE.
+   */
+  letGo(): Promise<void> | undefined {
+    if (!needsIntent(this.#from.door, this.#asked)) return undefined;
+    this.#intended = true;
+    return this.#from.onIntent(this.outcome({ kind: 'carried', cause: 'OPEN' }));
   }
 
   /** Its target is there: by this tunnel, or at this address. */
@@ -234,6 +253,7 @@ export class Passage {
       way: this.#way && wayFrom(this.#way, this.#from.ingress),
       dialled: this.#dialled,
       decision: this.#hasRoom ? 'allowed' : 'refused',
+      intended: this.#intended,
       ending,
       bytesUp: up,
       bytesDown: down,

@@ -2,5 +2,6 @@
 export const sealedContext = {
   authority: (id: string, kind: string): string => `${id}:${kind}`,
   issuingRequest: (spkiSha256: string): string => `${spkiSha256}:issuing-request`,
+  auditLog: (tenantId: string): string => `${tenantId}:audit-log`,
   gitToken: (hostId: string): string => `${hostId}:git-token`,
 };

@@ -2,6 +2,7 @@ import { keysRpc } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
 import { StatementRevocationLists } from './statement-revocation-lists.js';
+import { AuditCheckpoints } from './audit-checkpoints.js';
 import { AccessStatementSigner } from './access-statement-signer.js';
 import { CertificateIssuer } from './certificate-issuer.js';
 import { LinkEndpoints } from './link-endpoints.js';
@@ -20,6 +21,7 @@ export class KeysController {
     private readonly linkEndpoints: LinkEndpoints,
     private readonly accessStatements: AccessStatementSigner,
     private readonly statementRevocations: StatementRevocationLists,
+    private readonly auditCheckpoints: AuditCheckpoints,
   ) {}
 
   @RpcHandler(keysRpc.trustBundle)
@@ -117,5 +119,20 @@ export class KeysController {
   async acknowledgeTrust({ input }: Asked<'acknowledgeTrust'>) {
     await this.rotation.acknowledge(input.held);
     return {};
+  }
+
+  @RpcHandler(keysRpc.auditLog)
+  async auditLog({ tenantId }: Asked<'auditLog'>) {
+    return { tree: await this.auditCheckpoints.last(tenantId) };
+  }
+
+  @RpcHandler(keysRpc.signAuditTree)
+  async signAuditTree({ tenantId, input }: Asked<'signAuditTree'>) {
+    return this.auditCheckpoints.sign(tenantId, input);
+  }
+
+  @RpcHandler(keysRpc.beginAuditLogAnew)
+  async beginAuditLogAnew({ tenantId, input }: Asked<'beginAuditLogAnew'>) {
+    return this.auditCheckpoints.beginAnew(tenantId, input.after, input.first);
   }
 }

@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { StatementRevocationLists } from './statement-revocation-lists.js';
+import { AuditCheckpoints } from './audit-checkpoints.js';
 import { AccessStatementSigner } from './access-statement-signer.js';
 import { CertificateIssuer } from './certificate-issuer.js';
 import { DeployKeys } from './git/deploy-keys.js';
@@ -21,12 +22,14 @@ export interface KeysParts {
   readonly endpoints: LinkEndpoints;
   readonly accessStatements: AccessStatementSigner;
   readonly statementRevocations: StatementRevocationLists;
+  readonly auditCheckpoints: AuditCheckpoints;
 }
 
 @Module({})
 export class KeysModule {
   static around(parts: KeysParts, git: GitKeys): DynamicModule {
-    const { issuer, revocations, rotation, endpoints, accessStatements, statementRevocations } = parts;
+    const { issuer, revocations, rotation, endpoints, accessStatements, statementRevocations, auditCheckpoints } =
+      parts;
     return {
       module: KeysModule,
       controllers: [KeysController, GitKeysController],
@@ -37,6 +40,7 @@ export class KeysModule {
         { provide: LinkEndpoints, useValue: endpoints },
         { provide: AccessStatementSigner, useValue: accessStatements },
         { provide: StatementRevocationLists, useValue: statementRevocations },
+        { provide: AuditCheckpoints, useValue: auditCheckpoints },
         { provide: DesiredStateSigner, useValue: git.signer },
         { provide: GitHosts, useValue: git.hosts },
         { provide: HostKeys, useValue: git.hostKeys },

@@ -168,6 +168,25 @@ class StatementRevocationLists1796900000000 implements MigrationInterface {
   }
 }
 
+class AuditLogs1797200000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`create table audit_logs (
+      tenant_id text primary key,
+      incarnation int not null,
+      size bigint not null,
+      root text not null,
+      sealed_key bytea not null,
+      note text not null,
+      verifier_key text not null,
+      signed_at timestamptz not null
+    )`);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const KEYS_MIGRATIONS = [
   AuthoritiesAndCertificates1795200000000,
   Revocations1795300000000,
@@ -179,4 +198,5 @@ export const KEYS_MIGRATIONS = [
   LinkEndpoints1796400000000,
   AccessRevocationLists1796800000000,
   StatementRevocationLists1796900000000,
+  AuditLogs1797200000000,
 ];

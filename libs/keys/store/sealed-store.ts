@@ -20,6 +20,13 @@ const PLACES = [
     context: ({ key }: FoundRow): string => sealedContext.issuingRequest(key),
   },
   {
+    table: 'audit_logs',
+    column: 'sealed_key',
+    key: 'tenant_id',
+    also: `''`,
+    context: ({ key }: FoundRow): string => sealedContext.auditLog(key),
+  },
+  {
     table: 'git_hosts',
     column: 'sealed_token',
     key: 'id',

@@ -7,6 +7,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import {
   StatementRevocationLists,
   AccessStatementSigner,
+  AuditCheckpoints,
   KEYS_BUCKETS,
   KeysModule,
   openGitKeys,
@@ -71,7 +72,16 @@ export async function gitFixture({
   const registry = new Registry();
   const accessStatements = new AccessStatementSigner({ database, ca, belongs: () => true });
   const statementRevocations = new StatementRevocationLists({ database, ca, logger, onCommitted });
-  const parts = { issuer, revocations, rotation, endpoints, accessStatements, statementRevocations };
+  const auditCheckpoints = new AuditCheckpoints({ database, source, ca });
+  const parts = {
+    issuer,
+    revocations,
+    rotation,
+    endpoints,
+    accessStatements,
+    statementRevocations,
+    auditCheckpoints,
+  };
   const module = KeysModule.around(parts, git);
   starting.use(await serveRpc(module, { connection, queue: 'keys', logger, registry, onForged: () => undefined }));
   const gitopsConnection = await nats.connect(gitops);

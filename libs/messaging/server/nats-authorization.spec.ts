@@ -1,10 +1,12 @@
-import { accessRpc, gitKeysRpc, gitopsRpc, keysRpc, registrationRpc, type Rpc } from '@fairlead/contracts';
+import { accessRpc, auditRpc, gitKeysRpc, gitopsRpc, keysRpc, registrationRpc, type Rpc } from '@fairlead/contracts';
 import { describe, expect, it } from 'vitest';
 import { natsAuthorization } from './nats-authorization.js';
 
-const ALL = [accessRpc, registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) => Object.values<Rpc>(rpcs));
+const ALL = [accessRpc, auditRpc, registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) =>
+  Object.values<Rpc>(rpcs),
+);
 
-describe.each(['access', 'keys', 'gitops', 'registration'] as const)('%s', (role) => {
+describe.each(['access', 'audit', 'keys', 'gitops', 'registration'] as const)('%s', (role) => {
   it('may answer for as long as a caller waits', () => {
     const text = natsAuthorization([{ role, credential: role, publicKey: 'U' }]);
     const allowedMs = Number(/allow_responses: \{ max: 1, expires: "(\d+)s" \}/.exec(text)?.[1]) * 1_000;

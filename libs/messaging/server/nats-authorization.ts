@@ -2,6 +2,7 @@ import {
   ALL_RPCS,
   BUCKETS,
   REPLICA_RPCS,
+  auditSubject,
   bucketOf,
   replicaPattern,
   replicaPublishPermission,
@@ -14,7 +15,8 @@ import {
 } from '@fairlead/contracts';
 import { inboxPrefix, type Holder } from '../connection/inbox.js';
 import { STREAMS_API } from '../kv/bucket-feed.js';
-import { EVENT_STREAM } from './provision-jetstream.js';
+import { nextMessageSubject } from '../consumer/stream-consumer.js';
+import { AUDIT_STREAM, CONSUMERS, EVENT_STREAM, STREAM_NAMES } from './provision-jetstream.js';
 
 export interface NatsUser extends Holder {
   /** nkey, public half. */
@@ -33,12 +35,30 @@ const ANSWERED = [...ALL_RPCS, ...REPLICA_RPCS];
 /** The account of the streams, whose one user is the operator; and that of everybody else, who reaches them by name alone. */
 const [STREAMS, PROCESSES] = ['STREAMS', 'PROCESSES'];
 
+interface StreamsAnswer {
+  readonly subject: string;
+  /** As processes name it. */
+  readonly to?: string;
+  /** More than one answer comes to a request. */
+  readonly response_type?: 'Stream';
+}
+
 /** What the streams' account answers the processes. Which of it a process may ask, its permissions say. */
-const ANSWERED_BY_STREAMS = [
+const ANSWERED_BY_STREAMS: readonly StreamsAnswer[] = [
   { subject: '$KV.>' },
   { subject: 'fairlead.events.>' },
+  { subject: 'fairlead.audit.*' },
   { subject: '$JS.API.CONSUMER.CREATE.>', to: `${STREAMS_API}.CONSUMER.CREATE.>` },
   { subject: '$JS.FC.>' },
+  ...CONSUMERS.flatMap(({ stream, durable }): StreamsAnswer[] => [
+    // Each message comes as an answer to the request for it.
+    {
+      subject: `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`,
+      to: nextMessageSubject(stream, durable),
+      response_type: 'Stream',
+    },
+    { subject: `$JS.ACK.${stream}.${durable}.>` },
+  ]),
 ];
 
 /**
@@ -57,14 +77,17 @@ export function natsAuthorization(users: readonly NatsUser[]): string {
   ${STREAMS} {
     jetstream: enabled
     exports: ${renderList([
-      ...ANSWERED_BY_STREAMS.map(({ subject }) => ({ service: subject })),
+      ...ANSWERED_BY_STREAMS.map(({ subject, to: _to, ...as }) => ({ service: subject, ...as })),
       ...delivered.map((subject) => ({ stream: subject })),
     ])}
     users: [\n${operators.map(renderUser).join('\n')}\n    ]
   }
   ${PROCESSES} {
     imports: ${renderList([
-      ...ANSWERED_BY_STREAMS.map(({ subject, ...as }) => ({ service: { account: STREAMS, subject }, ...as })),
+      ...ANSWERED_BY_STREAMS.map(({ subject, to }) => ({
+        service: { account: STREAMS, subject },
+        ...(to === undefined ? {} : { to }),
+      })),
       ...delivered.map((subject) => ({ stream: { account: STREAMS, subject } })),
     ])}
     users: [\n${processes.map(renderUser).join('\n')}\n    ]
@@ -97,14 +120,16 @@ function permissionsOf(user: NatsUser): Permissions {
   const answered = ALL_RPCS.filter((rpc) => rpc.service === caller.role);
   const askedOfReplicas = REPLICA_RPCS.filter((rpc) => rpc.callers.includes(caller.role));
   const answeredAlone = REPLICA_RPCS.filter((rpc) => rpc.service === caller.role);
-  const { events, writes, reads } = rowOf(caller.role).nats;
+  const { events, audits, consumes = [], writes, reads } = rowOf(caller.role).nats;
   return {
     publish: [
       ...called.map((rpc) => rpcPublishPermission(rpc, caller)),
       ...askedOfReplicas.map((rpc) => replicaPublishPermission(rpc, caller)),
+      ...(audits ? [auditSubject(caller.credential)] : []),
       ...(events ? [`fairlead.events.*.${caller.role}.>`] : []),
       ...writes.map((keys) => `$KV.${subjectOf(keys, caller)}`),
       ...reads.flatMap((keys) => watchPermissions(keys, caller)),
+      ...consumes.flatMap((stream) => consumePermissions(STREAM_NAMES[stream], caller)),
     ],
     // The second word is the queue group: without it an instance could listen beside the others and see everything.
     subscribe: [
@@ -118,13 +143,17 @@ function permissionsOf(user: NatsUser): Permissions {
 /** To lay out our streams, and to read the events. Not to see what a bucket holds, nor to write into any. */
 const OPERATOR_REQUESTS: readonly string[] = [
   '$JS.API.INFO',
-  ...[EVENT_STREAM, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)].flatMap((stream) =>
+  ...[EVENT_STREAM, AUDIT_STREAM, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)].flatMap((stream) =>
     ['CREATE', 'UPDATE', 'DELETE', 'INFO'].map((request) => `$JS.API.STREAM.${request}.${stream}`),
   ),
   `$JS.API.STREAM.MSG.GET.${EVENT_STREAM}`,
   `$JS.API.CONSUMER.CREATE.${EVENT_STREAM}`,
   ...['CREATE', 'INFO', 'DELETE', 'MSG.NEXT'].map((request) => `$JS.API.CONSUMER.${request}.${EVENT_STREAM}.>`),
   `$JS.ACK.${EVENT_STREAM}.>`,
+  // Only those that are laid out: what waits for the audit is nobody else's to read.
+  ...CONSUMERS.flatMap(({ stream, durable }) =>
+    ['CREATE', 'INFO'].map((request) => `$JS.API.CONSUMER.${request}.${stream}.${durable}`),
+  ),
 ];
 
 /** `<bucket>.<keys>`, as a NATS subject. */
@@ -137,6 +166,11 @@ function subjectOf(keysOf: KeysOf, { credential }: Caller): string {
 function watchPermissions(keysOf: KeysOf, caller: Caller): string[] {
   const stream = `KV_${BUCKETS[bucketOf(keysOf)]}`;
   return [`${STREAMS_API}.CONSUMER.CREATE.${stream}.*.$KV.${subjectOf(keysOf, caller)}`, `$JS.FC.${stream}.>`];
+}
+
+/** What `StreamConsumer` needs: to ask the role's consumer for its next messages, and to say what became of them. */
+function consumePermissions(stream: string, { role }: Caller): string[] {
+  return [nextMessageSubject(stream, role), `$JS.ACK.${stream}.${role}.>`];
 }
 
 /** Who answers may answer each request once, to the inbox that the request named, for as long as any of its callers waits. */

@@ -2,6 +2,8 @@ import {
   BUCKETS,
   TRUST_KEY,
   accessRpc,
+  auditRpc,
+  auditSubject,
   gitKeysRpc,
   gitopsRpc,
   keysRpc,
@@ -27,6 +29,7 @@ import { STREAMS_API } from '../kv/bucket-feed.js';
 import { connectedNats, gatewayA, gatewayB, operator } from '../testing/secured-nats.js';
 
 const access = { role: 'access', credential: 'access' } as const;
+const audit = { role: 'audit', credential: 'audit' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 const registration = { role: 'registration', credential: 'registration' } as const;
 const keys = { role: 'keys', credential: 'keys' } as const;
@@ -36,7 +39,7 @@ let nats: Awaited<ReturnType<typeof connectedNats>>;
 const as = (holder: Holder): NatsConnection => nats.as(holder);
 
 beforeAll(async () => {
-  nats = await connectedNats([gatewayA, gatewayB, access, api, registration, keys, gitops, operator]);
+  nats = await connectedNats([gatewayA, gatewayB, access, audit, api, registration, keys, gitops, operator]);
 });
 afterAll(() => nats?.[Symbol.asyncDispose]());
 
@@ -49,6 +52,17 @@ async function refusesPublish(holder: Holder, subject: string): Promise<boolean>
       (cause: unknown) => cause,
     );
   return isPermissionViolation(error);
+}
+
+/** The same of what is answered by nothing, or later: a refusal comes before the answer to whatever is sent after it. */
+async function refusesPublishOf(holder: Holder, subject: string): Promise<boolean> {
+  const connection = as(holder);
+  const asked = connection.request(subject, '{}', { timeout: 1_000 }).then(
+    () => false,
+    (error: unknown) => isPermissionViolation(error),
+  );
+  await connection.flush();
+  return asked;
 }
 
 async function refusesSubscribe(holder: Holder, subject: string, queue?: string): Promise<boolean> {
@@ -64,13 +78,13 @@ function isPermissionViolation(error: unknown): boolean {
   return false;
 }
 
-const ALL: readonly Rpc[] = [accessRpc, registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) =>
+const ALL: readonly Rpc[] = [accessRpc, auditRpc, registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) =>
   Object.values<Rpc>(rpcs),
 );
 
 describe('calling a service', () => {
   it.each(ALL.map((rpc) => [`${rpc.service}.${rpc.method}`, rpc] as const))('%s: only its callers', async (_, rpc) => {
-    for (const caller of [gatewayA, access, api, registration, keys, gitops] satisfies Caller[]) {
+    for (const caller of [gatewayA, access, audit, api, registration, keys, gitops] satisfies Caller[]) {
       const refused = await refusesPublish(caller, rpcSubject(rpc, 'default', caller));
       expect({ caller: caller.role, refused }).toEqual({
         caller: caller.role,
@@ -97,11 +111,11 @@ describe('calling a service', () => {
 });
 
 describe('listening', () => {
-  it.each([gatewayA, gatewayB, access, api, registration, keys, gitops, operator])(
+  it.each([gatewayA, gatewayB, access, audit, api, registration, keys, gitops, operator])(
     '$credential hears only its own inbox',
     async (holder) => {
       expect(await refusesSubscribe(holder, `${inboxPrefix(holder)}.x`)).toBe(false);
-      const others = [gatewayA, gatewayB, access, api, registration, keys, gitops, operator].filter(
+      const others = [gatewayA, gatewayB, access, audit, api, registration, keys, gitops, operator].filter(
         (other) => other !== holder,
       );
       for (const other of others) expect(await refusesSubscribe(holder, `${inboxPrefix(other)}.>`)).toBe(true);
@@ -157,7 +171,7 @@ describe('buckets', () => {
     [BUCKETS.desired]: ['gateway-a', 'gitops'],
     [BUCKETS.gitHosts]: ['gitops', 'keys'],
   };
-  const EVERYBODY: Holder[] = [gatewayA, access, registration, keys, gitops, api, operator];
+  const EVERYBODY: Holder[] = [gatewayA, access, audit, registration, keys, gitops, api, operator];
 
   it.each(Object.values(BUCKETS))('lets only its owner write %s', async (bucket) => {
     for (const holder of EVERYBODY) {
@@ -175,7 +189,7 @@ describe('buckets', () => {
     }
   });
 
-  it.each([gatewayA, access, api, registration, keys, gitops, operator])(
+  it.each([gatewayA, access, audit, api, registration, keys, gitops, operator])(
     'lets $credential read no entry but by watching',
     async (holder) => {
       for (const bucket of Object.values(BUCKETS)) {
@@ -223,7 +237,7 @@ describe('buckets', () => {
     expect(answer.json<{ error?: unknown }>().error).toBeDefined();
   });
 
-  it.each([gatewayA, access, api, registration, keys, gitops])(
+  it.each([gatewayA, access, audit, api, registration, keys, gitops])(
     'refuses $credential every other JetStream request',
     async (holder) => {
       for (const subject of [
@@ -261,6 +275,72 @@ describe('events', () => {
       }
     },
   );
+});
+
+describe('the streams that the audit consumes', () => {
+  const EVERYBODY_ELSE = [gatewayA, gatewayB, access, api, registration, keys, gitops];
+
+  it('takes what a gateway spooled from that gateway alone', async () => {
+    const ack = await jetstream(as(gatewayA)).publish(auditSubject('gateway-a'), '{}');
+    expect(ack.stream).toBe('FAIRLEAD_AUDIT');
+    for (const subject of [auditSubject('gateway-b'), auditSubject('audit'), `${auditSubject('gateway-a')}.x`]) {
+      expect({ subject, refused: await refusesPublish(gatewayA, subject) }).toEqual({ subject, refused: true });
+    }
+    for (const holder of [access, audit, api, registration, keys, gitops, operator]) {
+      for (const name of [holder.credential, 'gateway-a']) {
+        expect(await refusesPublish(holder, auditSubject(name))).toBe(true);
+      }
+    }
+  });
+
+  it.each(['FAIRLEAD_AUDIT', 'FAIRLEAD_EVENTS'])('lets the audit alone ask for the next of %s', async (stream) => {
+    const next = `${STREAMS_API}.CONSUMER.MSG.NEXT.${stream}.audit`;
+    const acknowledge = `$JS.ACK.${stream}.audit.1.1.1.1700000000000000000.0`;
+    for (const subject of [next, acknowledge]) expect(await refusesPublishOf(audit, subject)).toBe(false);
+    for (const holder of EVERYBODY_ELSE) {
+      for (const subject of [next, acknowledge, `$JS.API.CONSUMER.MSG.NEXT.${stream}.audit`]) {
+        const refused = await refusesPublish(holder, subject);
+        expect({ subject, by: holder.credential, refused }).toEqual({ subject, by: holder.credential, refused: true });
+      }
+    }
+  });
+
+  it.each(['FAIRLEAD_AUDIT', 'FAIRLEAD_EVENTS'])('lets nobody read or change %s in another way', async (stream) => {
+    const prefixes = ['$JS.API', STREAMS_API];
+    const requests = [
+      `STREAM.MSG.GET.${stream}`,
+      `STREAM.MSG.DELETE.${stream}`,
+      `STREAM.PURGE.${stream}`,
+      `STREAM.DELETE.${stream}`,
+      `DIRECT.GET.${stream}`,
+      `CONSUMER.CREATE.${stream}.x`,
+      `CONSUMER.CREATE.${stream}.audit`,
+      `CONSUMER.CREATE.${stream}.x.fairlead.>`,
+      `CONSUMER.DELETE.${stream}.audit`,
+      `CONSUMER.INFO.${stream}.audit`,
+      `CONSUMER.MSG.NEXT.${stream}.x`,
+    ];
+    for (const holder of [...EVERYBODY_ELSE, audit]) {
+      for (const subject of prefixes.flatMap((prefix) => requests.map((request) => `${prefix}.${request}`))) {
+        const refused = await refusesPublish(holder, subject);
+        expect({ subject, by: holder.credential, refused }).toEqual({ subject, by: holder.credential, refused: true });
+      }
+    }
+  });
+
+  it('lets the operator lay out the consumer of what is spooled, and read none of it', async () => {
+    for (const request of [
+      'CONSUMER.MSG.NEXT.FAIRLEAD_AUDIT.audit',
+      'STREAM.MSG.GET.FAIRLEAD_AUDIT',
+      'STREAM.PURGE.FAIRLEAD_AUDIT',
+      'CONSUMER.DELETE.FAIRLEAD_AUDIT.audit',
+      'CONSUMER.CREATE.FAIRLEAD_AUDIT.x',
+    ]) {
+      const subject = `$JS.API.${request}`;
+      expect({ subject, refused: await refusesPublish(operator, subject) }).toEqual({ subject, refused: true });
+    }
+    expect(await refusesPublish(operator, '$JS.ACK.FAIRLEAD_AUDIT.audit.1.1.1.1700000000000000000.0')).toBe(true);
+  });
 });
 
 describe('the operator', () => {

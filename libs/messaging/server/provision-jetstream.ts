@@ -1,5 +1,7 @@
-import { BUCKETS, type Bucket } from '@fairlead/contracts';
+import { BUCKETS, ROLES, rowOf, type Bucket, type Stream } from '@fairlead/contracts';
 import {
+  AckPolicy,
+  DeliverPolicy,
   DiscardPolicy,
   JetStreamApiCodes,
   JetStreamApiError,
@@ -14,12 +16,19 @@ import { supportsMessageTtl } from '../kv/put-kv.js';
 
 /** The stream that holds every event until its consumers have it. */
 export const EVENT_STREAM = 'FAIRLEAD_EVENTS';
+/** What the audit spools of replicas hand on, until the audit service has it. */
+export const AUDIT_STREAM = 'FAIRLEAD_AUDIT';
+
+export const STREAM_NAMES: Readonly<Record<Stream, string>> = { audit: AUDIT_STREAM, events: EVENT_STREAM };
 
 const API_TIMEOUT_MS = 10_000;
+const CONSUMER_ACK_WAIT_MS = 30_000;
+const CONSUMER_MAX_UNACKNOWLEDGED = 500;
 const DAY_MS = 86_400_000;
 const MIB = 1024 * 1024;
 const BUCKET_BYTES = 64 * MIB;
-/** Those that hold a few entries whatever the number of clusters. With the event stream, all buckets fit in 1 GiB, which servers were told to allow. */
+const AUDIT_BYTES = 192 * MIB;
+/** Those that hold a few entries whatever the number of clusters. With the two streams, all buckets fit in 1.25 GiB, which servers were told to allow. */
 const SMALL_BUCKETS: Readonly<Partial<Record<Bucket, number>>> = {
   trust: 16 * MIB,
   gitHosts: 16 * MIB,
@@ -35,10 +44,30 @@ export interface ProvisionOptions {
 export async function provisionJetStream(nc: NatsConnection, options: ProvisionOptions = {}): Promise<void> {
   const manager = await jetstreamManager(nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
   await provision(manager, eventStream(options.maxEventBytes ?? 512 * MIB));
+  await provision(manager, auditStream());
+  for (const { stream, durable } of CONSUMERS) await provisionConsumer(manager, stream, durable);
   for (const bucket of smallFirst()) {
     const maxBytes = SMALL_BUCKETS[bucket] ?? BUCKET_BYTES;
     await provision(manager, bucketStream(BUCKETS[bucket], { maxBytes, messageTtl: supportsMessageTtl(nc) }));
   }
+}
+
+/** Every consumer that outlives who asks it for messages: one for each stream that a role consumes, named like the role. */
+export const CONSUMERS: readonly { readonly stream: string; readonly durable: string }[] = ROLES.flatMap((role) =>
+  (rowOf(role).nats.consumes ?? []).map((stream) => ({ stream: STREAM_NAMES[stream], durable: role })),
+);
+
+/** Made, or brought to this configuration; where it stands is kept. */
+async function provisionConsumer(manager: JetStreamManager, stream: string, durable: string): Promise<void> {
+  await manager.consumers.add(stream, {
+    durable_name: durable,
+    ack_policy: AckPolicy.Explicit,
+    deliver_policy: DeliverPolicy.All,
+    // A transaction's deadlines are shorter: what is not acknowledged by then was given to a process that is gone.
+    ack_wait: nanos(CONSUMER_ACK_WAIT_MS),
+    max_deliver: -1,
+    max_ack_pending: CONSUMER_MAX_UNACKNOWLEDGED,
+  });
 }
 
 /** What takes less room than it did makes room for what is new. */
@@ -59,6 +88,22 @@ function eventStream(maxBytes: number): Config {
     max_bytes: maxBytes,
     max_age: nanos(30 * DAY_MS),
     max_msg_size: MIB / 4,
+    duplicate_window: nanos(120_000),
+    deny_delete: true,
+    deny_purge: true,
+  };
+}
+
+/** Of what waits nothing is dropped: a spool whose batch is refused keeps it. What the audit service has acknowledged is gone. */
+function auditStream(): Config {
+  return {
+    name: AUDIT_STREAM,
+    subjects: ['fairlead.audit.*'],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Workqueue,
+    discard: DiscardPolicy.New,
+    max_bytes: AUDIT_BYTES,
+    max_msg_size: MIB,
     duplicate_window: nanos(120_000),
     deny_delete: true,
     deny_purge: true,

@@ -4,7 +4,7 @@ import { SINGLETONS } from '@fairlead/contracts';
 import { silentLogger } from '@fairlead/observability';
 import { startNats, type NatsInfo, type Running } from '@fairlead/testbed';
 import { scratchDir } from '@fairlead/testing';
-import type { NatsConnection } from '@nats-io/transport-node';
+import { connect as connectPlainly, type NatsConnection } from '@nats-io/transport-node';
 import {
   connectNats,
   createNkey,
@@ -20,6 +20,15 @@ export interface SecuredNats extends AsyncDisposable {
   /** A connection with the holder's own credential; closed with the server. */
   connect(holder: Holder): Promise<NatsConnection>;
   seedFile(holder: Holder): string;
+  /** A connection of nobody there is, who may do anything with the streams: to see what is in them. */
+  connectReader(): Promise<NatsConnection>;
+}
+
+const READER = { user: 'reader', pass: 'reader' };
+
+/** The first users are those of the streams' account. */
+function withReader(authorization: string): string {
+  return authorization.replace('users: [', `users: [\n{ user: ${READER.user}, password: ${READER.pass} }`);
 }
 
 /** A credential of a role that has several, or that tests speak for. */
@@ -41,7 +50,7 @@ export async function startSecuredNats(dataDir: string): Promise<SecuredNats> {
   const users = await Promise.all(HOLDERS.map((holder) => writeSeed(holder, seedFile(holder))));
   const server = await startNats({
     dataDir: join(dataDir, 'nats'),
-    authorizationConfig: natsAuthorization(users),
+    authorizationConfig: withReader(natsAuthorization(users)),
     log: () => undefined,
   });
   const connections: NatsConnection[] = [];
@@ -56,6 +65,11 @@ export async function startSecuredNats(dataDir: string): Promise<SecuredNats> {
     server,
     connect,
     seedFile,
+    connectReader: async () => {
+      const nc = await connectPlainly({ servers: server.info.url, ...READER });
+      connections.push(nc);
+      return nc;
+    },
     [Symbol.asyncDispose]: async () => {
       await Promise.all(connections.map((nc) => nc.close()));
       await server.stop();

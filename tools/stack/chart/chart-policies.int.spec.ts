@@ -20,15 +20,16 @@ const APISERVER: Place = { labels: {}, address: '10.96.0.1' };
 const DNS = pod('coredns', 'kube-system');
 const COLLECTOR = pod('otel-collector', 'observability');
 
-const [access, api, gateway, gitops, keys, registration] = [
+const [access, api, audit, gateway, gitops, keys, registration] = [
   'access',
   'api',
+  'audit',
   'gateway',
   'gitops',
   'keys',
   'registration',
-].map(ours) as [Place, Place, Place, Place, Place, Place];
-const ALL = { access, api, gateway, gitops, keys, registration };
+].map(ours) as [Place, Place, Place, Place, Place, Place, Place];
+const ALL = { access, api, audit, gateway, gitops, keys, registration };
 
 type Pair = readonly [from: Place, to: Place, port: number];
 
@@ -88,7 +89,7 @@ describe.each(['production', 'single'] as const)('the policies of %s', (profile)
     (name, from) => {
       expect(mayReach(resources, from, nats, 4222)).toBe(true);
       expect(mayReach(resources, from, postgres, 5432)).toBe(
-        ['access', 'gitops', 'keys', 'registration'].includes(name),
+        ['access', 'audit', 'gitops', 'keys', 'registration'].includes(name),
       );
     },
   );

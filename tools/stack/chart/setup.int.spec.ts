@@ -15,7 +15,17 @@ import { REPOSITORY } from '../state/repository.js';
 import { NAMESPACE, resourcesOf, type Resource } from './render-chart.js';
 
 const ACCOUNT = `system:serviceaccount:${NAMESPACE}:fairlead-setup`;
-const MADE = ['access', 'api', 'gateway-a', 'gitops', 'infrastructure-ca-key', 'keys', 'nats-operator', 'nats-server'];
+const MADE = [
+  'access',
+  'api',
+  'audit',
+  'gateway-a',
+  'gitops',
+  'infrastructure-ca-key',
+  'keys',
+  'nats-operator',
+  'nats-server',
+];
 const SECRETS = [...MADE, 'postgres-admin', 'postgres-server', 'registration'].map((name) => `fairlead-${name}`);
 
 let scratch: ScratchDir;

@@ -99,6 +99,7 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
     FAIRLEAD_CONNECT_LISTEN: listen(plane, connect),
     FAIRLEAD_GATEWAY_SERVING_NAMES: doorNames(plane),
     FAIRLEAD_CLUSTER_DOMAIN: CLUSTER_DOMAIN,
+    FAIRLEAD_AUDIT_SPOOL_DIR: plane.state.file('audit-spools', plane.gateways[index] ?? ''),
     FAIRLEAD_ZONE: 'dev',
     FAIRLEAD_LEASE_SECONDS: String(plane.leaseSeconds),
     FAIRLEAD_DEBUG_VIEW: 'true',

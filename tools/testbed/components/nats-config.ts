@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { NatsOptions, ServerTls } from './contract.js';
 
-const DEFAULT_STORE_BYTES = 1024 ** 3;
+const DEFAULT_STORE_BYTES = 1280 * 1024 ** 2;
 
 /** The configuration file. Credentials stay in the file (0600), never in process arguments. */
 export function natsConfig(

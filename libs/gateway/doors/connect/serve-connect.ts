@@ -79,6 +79,7 @@ async function serve(context: ConnectContext, passage: Passage, requested: Reque
   const { cluster, grantIds } = admitTarget(context.directory, who.client, asking, Date.now());
   passage.decided({ grantIds });
   passage.admit(cluster);
+  await passage.letGo();
   signal.throwIfAborted();
   const asked = { case: 'tcp', value: create(TcpSchema, target) } as const;
   const tunnel = await context.opener.open(cluster, asked, signal, passage.span.context);

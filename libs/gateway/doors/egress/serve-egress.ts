@@ -103,6 +103,7 @@ export class Egress {
           passage.limit();
           admission = this.#admit(requested, passage);
           const { cluster, target } = admission;
+          await passage.letGo();
           const policy = this.#policies.of(cluster);
           const dial = (gone: AbortSignal) => this.#targets.connect(target, gone, policy, cluster.clusterId);
           return this.#carry(requested, passage, admission, await dialFor(connection, dial));

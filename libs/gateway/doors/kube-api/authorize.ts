@@ -1,4 +1,4 @@
-import { everyGroup, readAttributes, type AskedIdentity } from '@fairlead/access-rules';
+import { everyGroup, readAttributes, type AskedIdentity, type RequestAttributes } from '@fairlead/access-rules';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { asksToImpersonate, readImpersonation, type RawHeaders, type TunnelIdentity } from '@fairlead/kube-http';
@@ -45,6 +45,8 @@ export interface AskedAtDoor {
   readonly method: string;
   readonly address: ClusterAddress;
   readonly rawHeaders: RawHeaders;
+  /** What it asks for there, if it has been read. */
+  readonly attributes?: RequestAttributes | undefined;
 }
 
 /**
@@ -67,7 +69,8 @@ export function admit(
   if (!isKnownTo(rules)) throw notFound(address);
   const locked = lockedDown(directory.grants, cluster);
   if (locked) throw locked;
-  const ofCluster = { attributes: readAttributes(asked.method, address.target), as: askedIdentity(asked.rawHeaders) };
+  const attributes = asked.attributes ?? readAttributes(asked.method, address.target);
+  const ofCluster = { attributes, as: askedIdentity(asked.rawHeaders) };
   const verdict = decideRequest(principal, cluster, rules, ofCluster);
   onDecided({ grantIds: verdict.grantIds, as: ofCluster.as?.user.slice(0, MAX_TOLD_NAME) });
   if (verdict.kind === 'refused') throw verdict.failure;

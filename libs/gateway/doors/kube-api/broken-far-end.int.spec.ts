@@ -9,6 +9,7 @@ import type { TlsIdentity } from '@fairlead/tunnel/gateway';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Directory, Principal } from '../../directory.js';
 import { createGatewayMetrics } from '../../status/gateway-metrics.js';
+import { noAudit } from '../../audit/audit-trail.js';
 import { LiveConnections } from '../../passage/live-connections.js';
 import { createKubeApiDoor } from './door.js';
 import { TunnelAgent, type TunnelPool } from './tunnel-pool.js';
@@ -62,6 +63,7 @@ beforeAll(async () => {
     metrics: createGatewayMetrics(new Registry()),
     logger: silentLogger,
     tracer: noTracer,
+    audit: noAudit,
     live,
   });
   door.listen(0, '127.0.0.1');

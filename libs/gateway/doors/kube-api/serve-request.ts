@@ -14,7 +14,7 @@ import { breakOff, forward } from './forward.js';
 import { answerFailure } from './refuse.js';
 import type { DoorRequest, DoorResponse } from './door-request.js';
 import { connectionOf } from './request-rest.js';
-import { subjectOfRequest } from './subject-of.js';
+import { attributesOf, subjectOfRequest } from './subject-of.js';
 import type { TunnelPool } from './tunnel-pool.js';
 
 /** What one request needs of its door. */
@@ -57,6 +57,8 @@ async function carry(
   const ending = new AbortController();
   passage.register({ bytes: () => bytes, ...inRegistry(directory, admission, incoming, outgoing, ending) });
   const statement = await carriedStatement(statements, incoming.rawHeaders, admission);
+  const onRecord = passage.letGo();
+  if (onRecord) await onRecord;
   if (outgoing.destroyed) throw new FairleadError('TUNNEL_RESET', 'the client went away');
   const agent = pool.agentFor(admission.cluster, identityAtAgent(admission, statement), statement);
   const { signal } = ending;
@@ -81,7 +83,10 @@ export function admitRequest(
   const { tenantId, user, tokenId, kind } = principal;
   passage.identify({ kind: 'user', id: user, name: user, tenantId, proof: { kind: 'token', id: tokenId, of: kind } });
   const address = addressOf(host, incoming.url ?? '/');
-  const admission = admit(directory, principal, { method, address, rawHeaders }, nowMs, (on) => passage.decided(on));
+  const attributes = attributesOf(method, address.target);
+  passage.ask({ attributes });
+  const asked = { method, address, rawHeaders, attributes };
+  const admission = admit(directory, principal, asked, nowMs, (on) => passage.decided(on));
   const connection = connectionOf(incoming);
   // One user alone could take all that the port has.
   if (connection) connections.admit(connection, diallerOf(incoming), `${tenantId} ${user}`);

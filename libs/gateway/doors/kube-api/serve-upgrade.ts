@@ -110,6 +110,7 @@ async function ask(
   { incoming, socket, signal }: Requested & { readonly signal: AbortSignal },
 ): ReturnType<typeof requestUpgrade> {
   const statement = await carriedStatement(statements, incoming.rawHeaders, admission);
+  await passage.letGo();
   if (socket.destroyed) throw new FairleadError('TUNNEL_RESET', 'the client went away');
   const agent = pool.agentFor(admission.cluster, admission.identity, statement).fresh();
   const headers = [...headersBeyond(incoming, admission, passage), ...upgradeHeaders(upgrade)];

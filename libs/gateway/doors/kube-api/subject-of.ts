@@ -1,15 +1,8 @@
 import { describeRequest, readAttributes, type RequestAttributes } from '@fairlead/access-rules';
-import { readStreamRequest, type StreamRequest } from '@fairlead/kube-http';
+import { readStreamRequest } from '@fairlead/kube-http';
 import type { PassageSubject } from '../../passage/live-connections.js';
+import { kindOfRequest, kindOfStream } from '../../passage/passage-kind.js';
 import type { Admission } from './authorize.js';
-
-const STREAMS = {
-  exec: 'exec',
-  attach: 'attach',
-  portforward: 'port-forward',
-  proxy: 'proxy',
-  other: 'proxy',
-} as const satisfies Record<StreamRequest['kind'], PassageSubject['kind']>;
 
 type Asked = Pick<Admission, 'granted' | 'address'>;
 
@@ -17,29 +10,23 @@ type Asked = Pick<Admission, 'granted' | 'address'>;
 export function subjectOfRequest(method: string, { granted, address }: Asked): PassageSubject {
   const attributes = granted?.asked.attributes ?? attributesOf(method, address.target);
   if (!attributes) return { kind: 'request', target: '' };
-  return { kind: kindOf(attributes), target: targetOf(attributes) };
+  return { kind: kindOfRequest(attributes), target: targetOf(attributes) };
 }
 
 /** The same of a request that switches to another protocol. */
 export function subjectOfUpgrade(asked: Asked): PassageSubject {
   // They count as create, whatever their method.
   const { target } = subjectOfRequest('POST', asked);
-  return { kind: STREAMS[readStreamRequest(asked.address.target).kind], target };
+  return { kind: kindOfStream(readStreamRequest(asked.address.target)), target };
 }
 
-/** What the administrator asks for is not read before it is let in. Undefined: it cannot be. */
-function attributesOf(method: string, target: string): RequestAttributes | undefined {
+/** Undefined: they cannot be read, which refuses nobody but those who need a grant. */
+export function attributesOf(method: string, target: string): RequestAttributes | undefined {
   try {
     return readAttributes(method, target);
   } catch {
     return undefined;
   }
-}
-
-function kindOf(attributes: RequestAttributes): PassageSubject['kind'] {
-  if (attributes.kind !== 'resource') return 'request';
-  if (attributes.verb === 'watch') return 'watch';
-  return attributes.resource === 'pods' && attributes.subresource === 'log' ? 'log' : 'request';
 }
 
 function targetOf(attributes: RequestAttributes): string {

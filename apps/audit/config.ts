@@ -1,0 +1,20 @@
+import { loadConfig } from '@fairlead/config';
+import { credentialOf, serviceSettings } from '@fairlead/service/process';
+import { z } from 'zod';
+
+const Config = z.object({
+  ...serviceSettings,
+  FAIRLEAD_CREDENTIAL: credentialOf('audit'),
+  /** Entries are kept for so many days; then the whole day goes. */
+  FAIRLEAD_AUDIT_RETENTION_DAYS: z.coerce.number().int().min(1).max(36_500).default(400),
+  /** Records that are missing between others are waited for so long before every log says so. After 30 s NATS hands out again what a process died with. */
+  FAIRLEAD_AUDIT_GAP_SECONDS: z.coerce.number().int().min(1).max(3_600).default(60),
+  /** What a gateway began is `unknown` once it has been silent, or gone, for so long. */
+  FAIRLEAD_AUDIT_UNKNOWN_SECONDS: z.coerce.number().int().min(15).max(86_400).default(300),
+});
+export type Config = z.output<typeof Config>;
+
+/** Throws INVALID_ARGUMENT that lists every problem. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  return loadConfig(Config, env);
+}

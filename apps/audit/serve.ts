@@ -1,0 +1,64 @@
+import {
+  AUDIT_MIGRATIONS,
+  appendToTree,
+  signTrees,
+  startAudit,
+  type AuditOptions,
+  type Counts,
+  type Runtime,
+} from '@fairlead/audit';
+import { createRpcClient } from '@fairlead/messaging';
+import { Counter, type Registry } from '@fairlead/observability';
+import type { ServiceDefinition } from '@fairlead/service';
+import { readConfig, type Config } from './config.js';
+
+const LOOK_EVERY_MS = 5_000;
+const SIGN_EVERY_MS = 2_000;
+
+export const audit: ServiceDefinition<Config> = {
+  role: 'audit',
+  // Statements of its own: entries are many, and are never changed one by one.
+  entities: [],
+  migrations: AUDIT_MIGRATIONS,
+  readConfig,
+  prepare: (config) => ({
+    start: async (host) => {
+      const { database, logger, nats, registry } = host;
+      const counts = countsIn(registry);
+      const runtime: Runtime = {
+        database,
+        logger,
+        counts,
+        appendToLog: appendToTree,
+        now: () => new Date(),
+      };
+      const started = await host.retryWhileAway(() => startAudit(runtime, nats, optionsOf(config)));
+      host.use(signTrees({ database, logger, rpc: createRpcClient(nats, host.source), everyMs: SIGN_EVERY_MS }));
+      return host.use(started).module;
+    },
+  }),
+};
+
+function optionsOf(config: Config): AuditOptions {
+  return {
+    retentionDays: config.FAIRLEAD_AUDIT_RETENTION_DAYS,
+    gapGraceMs: config.FAIRLEAD_AUDIT_GAP_SECONDS * 1_000,
+    gatewaySilenceMs: config.FAIRLEAD_AUDIT_UNKNOWN_SECONDS * 1_000,
+    lookEveryMs: LOOK_EVERY_MS,
+  };
+}
+
+function countsIn(registry: Registry): Counts {
+  const counter = <Label extends string>(name: string, help: string, label: Label): Counter<Label> =>
+    new Counter({ name, help, labelNames: [label], registers: [registry] });
+  const entries = counter('fairlead_audit_entries_total', 'Entries that became part of a log', 'kind');
+  const repeated = counter('fairlead_audit_repeated_total', 'Records and events that had come before', 'stream');
+  const unreadable = counter('fairlead_audit_unreadable_total', 'Messages that no schema reads', 'stream');
+  const failures = counter('fairlead_audit_failures_total', 'What failed, and is tried again', 'part');
+  return {
+    entries: (kind, count) => entries.inc({ kind }, count),
+    repeated: (stream, count) => repeated.inc({ stream }, count),
+    unreadable: (stream) => unreadable.inc({ stream }),
+    failed: (part) => failures.inc({ part }),
+  };
+}

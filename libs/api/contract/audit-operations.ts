@@ -1,0 +1,59 @@
+import { AuditEntry as Entry, AuditFilter, AuditPage, AuditProducer, MAX_AUDIT_ENTRIES } from '@fairlead/contracts';
+import { z } from 'zod';
+import { json, operationsOf } from './operation.js';
+
+export const AuditEntry = Entry.describe(
+  'One thing that happened, as it stands in the tenant’s audit log. `body` is an outcome or intent of a door, a CloudEvent, or what its kind says.',
+);
+export const AuditEntryList = AuditPage.extend({
+  entries: z.array(AuditEntry).max(MAX_AUDIT_ENTRIES),
+}).describe('Newest first. `next` is there if there may be more: pass it as `after`.');
+export const AuditFeed = z
+  .object({
+    entries: z.array(AuditEntry).max(MAX_AUDIT_ENTRIES).describe('Oldest first.'),
+    next: z.int().min(0).describe('Where to go on: pass it as `after`.'),
+    size: z.int().min(0).describe('The log’s newest number. As long as `next` is lower, there is more.'),
+  })
+  .describe('A part of the log, in its order.');
+export const AuditProducerList = z.object({
+  producers: z.array(AuditProducer).max(500).describe('By name, and the newest epoch of each first.'),
+});
+
+const number = z.coerce.number().int();
+const limit = number.min(1).max(MAX_AUDIT_ENTRIES).default(100);
+const Search = AuditFilter.extend({ after: number.min(1).optional(), limit }).strict();
+const Feed = AuditFilter.extend({ after: number.min(0).optional(), limit }).strict();
+
+/** Who did what. */
+export const auditOperations = operationsOf('audit', {
+  searchAudit: {
+    route: 'GET /v1/audit/entries',
+    summary: 'Search the audit log',
+    description:
+      'All that is said has to hold. `kind`, `verb`, `resource`, `namespace`, `door` and `decision` are of requests through the doors, `type` is of events, such as `grant.created`; `text` is whole words, in any order. As many as fit in one answer.',
+    query: Search,
+    answers: [json(200, 'Newest first.', AuditEntryList)],
+  },
+  feedAudit: {
+    route: 'GET /v1/audit/feed',
+    summary: 'Read the audit log in its order',
+    description:
+      'To export it, or to follow it: without `after` it tells where the log ends, and with `next` of an answer as `after` it goes on there.',
+    query: Feed,
+    answers: [json(200, 'Oldest first.', AuditFeed)],
+  },
+  getAuditEntry: {
+    route: 'GET /v1/audit/entries/{number}',
+    summary: 'Show an entry of the audit log',
+    description: 'GONE: it is older than what is kept.',
+    params: z.object({ number: number.min(1).max(Number.MAX_SAFE_INTEGER) }),
+    answers: [json(200, 'The entry.', AuditEntry)],
+    errors: ['NOT_FOUND', 'GONE'],
+  },
+  listAuditProducers: {
+    route: 'GET /v1/audit/producers',
+    summary: 'Tell how far the audit records of each gateway have come, and which are missing',
+    description: 'All up to `mark` has come but for the gaps, once each.',
+    answers: [json(200, 'Gateways.', AuditProducerList)],
+  },
+});

@@ -1,0 +1,30 @@
+import { auditLogRpc, keysRpc } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import { Controller } from '@nestjs/common';
+import { Asked, Serve, type Call } from '../http/serve.js';
+import { Backend } from './backend.js';
+
+/** What the audit log is verified by. */
+@Controller()
+export class AuditLogController {
+  constructor(private readonly backend: Backend) {}
+
+  /** Asked of `keys`, which signed it: where the audit service has lost records since, they are missing, and not unheard of. */
+  @Serve('getAuditLog')
+  async head(@Asked() { tenantId }: Call<'getAuditLog'>) {
+    const { tree } = await this.backend.read(keysRpc.auditLog, tenantId, {});
+    if (!tree) throw new FairleadError('NOT_FOUND', 'nothing of the audit log was signed yet');
+    const { origin, verifierKey, incarnation, size, note: checkpoint } = tree;
+    return { origin, verifierKey, incarnation, size, checkpoint };
+  }
+
+  @Serve('getAuditTile')
+  tile(@Asked() { tenantId, query }: Call<'getAuditTile'>) {
+    return this.backend.read(auditLogRpc.tile, tenantId, query);
+  }
+
+  @Serve('listAuditEvidence')
+  evidence(@Asked() { tenantId, query }: Call<'listAuditEvidence'>) {
+    return this.backend.read(auditLogRpc.evidence, tenantId, query);
+  }
+}

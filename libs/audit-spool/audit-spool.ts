@@ -1,0 +1,300 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import type { AuditRecord } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import type { Logger } from '@fairlead/observability';
+import { LostCount } from './lost-count.js';
+import { openSegments } from './open-segments.js';
+import { roomFor, type Keep } from './room.js';
+import { SegmentWriter } from './segment-writer.js';
+import { lockSpool } from './spool-lock.js';
+import { SpoolReader, type ReadLimits, type SpooledRecords } from './spool-reader.js';
+import { removeSegment } from './segments.js';
+import { writeState } from './spool-state.js';
+
+export interface AuditSpoolOptions {
+  /** Of this process alone; made if it is not there. */
+  readonly dir: string;
+  /** Of all files together. */
+  readonly maxBytes: number;
+  readonly logger: Logger;
+  /** Told how long each fsync took, in seconds. */
+  readonly onSynced?: (seconds: number) => void;
+}
+
+/** What nobody waits for is gathered for so long before it is written. */
+const GATHER_MS = 25;
+/** After the disk failed, until it is tried again. */
+const RETRY_MS = 1_000;
+/** Waiting in memory, if the disk is slow; beyond it only what is required is taken, up to twice as much. */
+const MAX_QUEUED_BYTES = 8 * 1024 ** 2;
+/** Reserved for the record of what was lost. */
+const LOST_BYTES = 512;
+/** Of a line, beside the record. */
+const FRAMING_BYTES = 24;
+
+interface Waiting {
+  readonly json: string;
+  readonly bytes: number;
+  readonly durable?: PromiseWithResolvers<number>;
+}
+
+/**
+ * Audit records in files of one directory until somebody has taken them over. They are numbered in the order in which they are written, from 1, without a
+ * hole, in an epoch that lasts as long as the directory does. What there is no room for is counted, and the count becomes a record as soon as there is.
+ */
+export class AuditSpool implements AsyncDisposable {
+  readonly #options: AuditSpoolOptions;
+  readonly #writer: SegmentWriter;
+  readonly #reader: SpoolReader;
+  readonly #release: () => Promise<void>;
+  #acknowledged: number;
+  #queue: Waiting[] = [];
+  #queuedBytes = 0;
+  #flushes: PromiseWithResolvers<void>[] = [];
+  readonly #lost = new LostCount();
+  #lostEver = 0;
+  #failure: string | null = null;
+  #gathering: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #state: 'open' | 'taken' | 'closed' = 'open';
+
+  private constructor(
+    options: AuditSpoolOptions,
+    opened: { readonly writer: SegmentWriter; readonly acknowledged: number; readonly release: () => Promise<void> },
+  ) {
+    this.#options = options;
+    this.#writer = opened.writer;
+    this.#acknowledged = opened.acknowledged;
+    this.#release = opened.release;
+    this.#reader = new SpoolReader(options.logger);
+  }
+
+  /** Takes the directory and goes on where it was left. ALREADY_EXISTS while another process has it; UNAVAILABLE if it cannot be written to. */
+  static async open(options: AuditSpoolOptions): Promise<AuditSpool> {
+    const { dir, logger } = options;
+    let spool: AuditSpool | undefined;
+    await mkdir(dir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+      throw new FairleadError('UNAVAILABLE', `the audit spool ${dir} cannot be made`, { cause: error });
+    });
+    const release = await lockSpool(dir, () => spool?.taken());
+    try {
+      const opened = await openSegments(dir, () => randomBytes(16).toString('hex'), logger);
+      const writer = await SegmentWriter.open({ ...opened, ...options });
+      spool = new AuditSpool(options, { writer, acknowledged: opened.acknowledged, release });
+      await spool.#keepState();
+      return spool;
+    } catch (error) {
+      await release();
+      throw error;
+    }
+  }
+
+  get epoch(): string {
+    return this.#writer.epoch;
+  }
+
+  /** Not acknowledged yet, those that wait to be written included. */
+  get records(): number {
+    return this.#writer.writtenSeq - this.#acknowledged + this.#queue.length;
+  }
+
+  get bytes(): number {
+    return this.#writer.bytes + this.#queuedBytes;
+  }
+
+  /** Since this process began. */
+  get lost(): number {
+    return this.#lostEver;
+  }
+
+  get acknowledged(): number {
+    return this.#acknowledged;
+  }
+
+  /** Why nothing can be written now; null if it can. */
+  get failure(): string | null {
+    return this.#failure;
+  }
+
+  /** Takes a record without waiting; false if there is no room for it, and it was counted. */
+  append(record: AuditRecord, keep: Keep = 'best-effort'): boolean {
+    const json = JSON.stringify(record);
+    const bytes = Buffer.byteLength(json) + FRAMING_BYTES;
+    const why = this.#whyNot(bytes, keep);
+    if (why !== null) {
+      this.#lose(1, why);
+      return false;
+    }
+    this.#put({ json, bytes });
+    this.#gathering ??= setTimeout(() => this.#go(), GATHER_MS).unref();
+    return true;
+  }
+
+  /** Resolves with the number of the record once it would outlast the loss of power. UNAVAILABLE, saying why: it is not on record. */
+  async appendDurably(record: AuditRecord, keep: Exclude<Keep, 'best-effort'> = 'required'): Promise<number> {
+    const json = JSON.stringify(record);
+    const bytes = Buffer.byteLength(json) + FRAMING_BYTES;
+    const why = this.#whyNot(bytes, keep);
+    if (why !== null) throw new FairleadError('UNAVAILABLE', why);
+    const durable = Promise.withResolvers<number>();
+    this.#put({ json, bytes, durable });
+    this.#go();
+    return durable.promise;
+  }
+
+  /** Resolves once all that was taken before is durable. UNAVAILABLE. */
+  async flush(): Promise<void> {
+    if (this.#failure !== null) throw new FairleadError('UNAVAILABLE', this.#failure);
+    if (this.#queue.length === 0 && this.#writer.durableSeq === this.#writer.writtenSeq && !this.#running) return;
+    const flushed = Promise.withResolvers<void>();
+    this.#flushes.push(flushed);
+    this.#go();
+    await flushed.promise;
+  }
+
+  /** What follows this number and is durable, so that no number is ever given to two records that anybody saw. */
+  read(afterSeq: number, limits: ReadLimits): Promise<SpooledRecords> {
+    const { segments, durableSeq } = this.#writer;
+    return this.#reader.read([...segments], afterSeq + 1, durableSeq, limits);
+  }
+
+  /** All up to this number have been taken over: they need not be kept. */
+  async acknowledge(seq: number): Promise<void> {
+    if (seq > this.#writer.durableSeq) {
+      throw new FairleadError('INVALID_ARGUMENT', `the spool has no record ${seq} to acknowledge`);
+    }
+    if (seq <= this.#acknowledged) return;
+    this.#acknowledged = seq;
+    for (const segment of this.#writer.forgetUpTo(seq)) await removeSegment(segment);
+    await this.#keepState();
+    if (this.#lost.count > 0) this.#go();
+  }
+
+  /** Writes what it has and gives the directory back. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#state === 'closed') return;
+    await this.flush().catch(() => undefined);
+    this.#state = 'closed';
+    clearTimeout(this.#gathering);
+    await this.#running;
+    await this.#writer.close();
+    // Another process may have it.
+    await this.#release().catch(() => undefined);
+  }
+
+  /** Another process has the directory: this one has stood still. */
+  taken(): void {
+    this.#state = 'taken';
+    this.#options.logger.error('audit.spool.taken', { dir: this.#options.dir });
+    this.#failAll('another process has taken the audit spool of this gateway');
+  }
+
+  /** The mark is a saving, not a promise: without it, records are sent again. */
+  async #keepState(): Promise<void> {
+    const { dir, logger } = this.#options;
+    await writeState(dir, { epoch: this.epoch, acknowledged: this.#acknowledged }).catch((error: unknown) => {
+      logger.warn('audit.spool.mark_not_kept', { dir, err: error });
+    });
+  }
+
+  #whyNot(bytes: number, keep: Keep): string | null {
+    if (this.#state === 'closed') return 'the audit spool is closed';
+    if (this.#failure !== null) return this.#failure;
+    if (this.#queuedBytes > MAX_QUEUED_BYTES * (keep === 'best-effort' ? 1 : 2)) {
+      return 'the disk of the audit spool is too slow for what it has to hold';
+    }
+    const { maxBytes } = this.#options;
+    if (this.bytes + bytes + LOST_BYTES <= roomFor(keep, maxBytes)) return null;
+    return `the audit spool is full (${maxBytes} bytes): nobody has taken over what is in it`;
+  }
+
+  #put(waiting: Waiting): void {
+    this.#queue.push(waiting);
+    this.#queuedBytes += waiting.bytes;
+  }
+
+  #lose(count: number, why: string): void {
+    this.#lost.add(count, why);
+    this.#lostEver += count;
+  }
+
+  #go(): void {
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#hasWork && this.#failure === null) this.#go();
+    });
+  }
+
+  get #hasWork(): boolean {
+    return this.#queue.length > 0 || this.#flushes.length > 0 || (this.#lost.count > 0 && this.#hasRoomForLost);
+  }
+
+  get #hasRoomForLost(): boolean {
+    return this.bytes + LOST_BYTES <= roomFor('required', this.#options.maxBytes);
+  }
+
+  async #run(): Promise<void> {
+    while (this.#hasWork && this.#failure === null) await this.#writeGroup();
+  }
+
+  /** Writes all that waits, and syncs it once if anybody waits for that; the next group gathers meanwhile. */
+  async #writeGroup(): Promise<void> {
+    const group = this.#queue;
+    const flushes = this.#flushes;
+    const bytes = this.#queuedBytes;
+    this.#queue = [];
+    this.#flushes = [];
+    const lost = this.#lost.count > 0 && this.#hasRoomForLost ? this.#lost.take() : undefined;
+    try {
+      const lines = lost ? [JSON.stringify(lost)] : [];
+      const firstSeq = await this.#writer.write([...lines, ...group.map(({ json }) => json)]);
+      this.#queuedBytes -= bytes;
+      if (flushes.length > 0 || group.some(({ durable }) => durable)) await this.#sync();
+      for (const [at, { durable }] of group.entries()) durable?.resolve(firstSeq + lines.length + at);
+      for (const flushed of flushes) flushed.resolve();
+    } catch (error) {
+      this.#queuedBytes = this.#queue.reduce((sum, each) => sum + each.bytes, 0);
+      if (lost) this.#lost.add(lost.count, lost.why);
+      this.#failed(error, group, flushes);
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const began = performance.now();
+    await this.#writer.sync();
+    this.#options.onSynced?.((performance.now() - began) / 1_000);
+  }
+
+  /** Nothing of the group can be relied on: who waits is told, and the rest is counted. */
+  #failed(error: unknown, group: readonly Waiting[], flushes: readonly PromiseWithResolvers<void>[]): void {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    const why = `the audit spool cannot be written to (${code})`;
+    this.#options.logger.error('audit.spool.failed', { dir: this.#options.dir, reason: why, err: error });
+    // What was written before and never synced is gone as well, but was on no promise.
+    this.#lose(this.#writer.takeBack(), why);
+    this.#queue = [...group, ...this.#queue];
+    this.#flushes = [...flushes, ...this.#flushes];
+    this.#failAll(why);
+    setTimeout(() => this.#tryAgain(), RETRY_MS).unref();
+  }
+
+  #failAll(why: string): void {
+    this.#failure = why;
+    const failure = new FairleadError('UNAVAILABLE', why);
+    for (const { durable } of this.#queue) durable?.reject(failure);
+    this.#lose(this.#queue.filter(({ durable }) => !durable).length, why);
+    for (const flushed of this.#flushes) flushed.reject(failure);
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#flushes = [];
+  }
+
+  #tryAgain(): void {
+    if (this.#state !== 'open') return;
+    this.#failure = null;
+    if (this.#lost.count > 0) this.#go();
+  }
+}

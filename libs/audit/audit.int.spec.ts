@@ -1,0 +1,327 @@
+import { randomUUID } from 'node:crypto';
+import { auditRpc, type AuditEntry } from '@fairlead/contracts';
+import { gatewayA, gatewayB } from '@fairlead/messaging/testing';
+import { eventually } from '@fairlead/testing';
+import { EMPTY_LOG, appendBatch } from '@fairlead/transparency-log';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { leafOf } from './domain/leaf.js';
+import { appendToTree, type AppendToLog } from './index.js';
+import { auditFixture, disconnected, newEpoch, passage, passages, type AuditFixture } from './testing/audit-fixture.js';
+
+const PATIENCE = { timeoutMs: 60_000 };
+
+let audit: AuditFixture;
+let running: AsyncDisposable;
+let epoch: string;
+
+beforeAll(async () => {
+  audit = await auditFixture();
+}, 120_000);
+afterAll(() => audit?.[Symbol.asyncDispose]());
+beforeEach(async () => {
+  await audit.database.query(
+    'truncate producers, gaps, inbox, open_intents, entries, tenant_logs, segments, audit_trees, audit_tiles',
+  );
+  running = await audit.start();
+  epoch = newEpoch();
+}, 60_000);
+afterEach(() => running?.[Symbol.asyncDispose]());
+
+const idsOf = (entries: readonly AuditEntry[]): string[] => entries.map(({ body }) => String(body?.['id']));
+const ids = (records: readonly { id: string }[]): string[] => records.map(({ id }) => id);
+const untilTaken = () => eventually(async () => expect(await audit.waiting()).toBe(0), PATIENCE);
+const states = async (): Promise<unknown[]> =>
+  (await audit.all({ entry: 'gap' })).map(({ body }) => [body?.['state'], body?.['from'], body?.['to']]);
+/** Numbers have no hole, each entry is what its leaf commits to, and the tree is made of the leaves. */
+async function checkLog(tenantId = 'default'): Promise<void> {
+  const rows = (await audit.database.query(
+    'select number, body, nonce, recorded_at from entries where tenant_id = $1 order by number',
+    [tenantId],
+  )) as { number: string; body: string; nonce: Buffer; recorded_at: Date }[];
+  expect(rows.map(({ number }) => Number(number))).toEqual(rows.map((_, at) => at + 1));
+  const leaves = rows.map(({ body, nonce }) => leafOf(body, nonce).bytes);
+  const [tree] = (await audit.database.query('select size, root from audit_trees where tenant_id = $1', [
+    tenantId,
+  ])) as { size: string; root: Buffer }[];
+  expect(Number(tree?.size)).toBe(rows.length);
+  expect(tree?.root).toEqual(Buffer.from(appendBatch(EMPTY_LOG, leaves).root));
+  const times = rows.map((row) => row.recorded_at.getTime());
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+}
+
+describe('records of a gateway', () => {
+  it('become entries once, however often and however late they come again', async () => {
+    const records = passages(5);
+    const batch = { epoch, firstSeq: 1, records };
+    await audit.publish(batch);
+    await untilTaken();
+    await audit.publish(batch);
+    await audit.publish({ epoch, firstSeq: 4, records: [...records.slice(3), passage()] });
+    await untilTaken();
+    const entries = await audit.all();
+    expect(entries).toHaveLength(6);
+    expect(idsOf(entries).slice(0, 5)).toEqual(ids(records));
+    expect(entries[0]).toMatchObject({
+      number: 1,
+      kind: 'passage',
+      source: 'gateway-a',
+      user: 'dana',
+      cluster: 'demo',
+      action: 'get pods/cart-0 -n shop',
+      decision: 'allowed',
+    });
+    await checkLog();
+  });
+
+  it('are taken in whatever order they come, and a hole that is filled in time is none', async () => {
+    const records = passages(9);
+    const part = (from: number, to: number) => ({ epoch, firstSeq: from, records: records.slice(from - 1, to) });
+    for (const [from, to] of [
+      [1, 3],
+      [7, 9],
+      [4, 6],
+      [1, 9],
+    ] as const) {
+      await audit.publish(part(from, to));
+    }
+    await untilTaken();
+    expect(idsOf(await audit.all()).toSorted()).toEqual(ids(records).toSorted());
+    expect(await states()).toEqual([]);
+  });
+
+  it('leave a gap that the log tells of, and that they fill when they come after all', async () => {
+    await audit.publish({ epoch, firstSeq: 1, records: passages(2) });
+    await audit.publish({ epoch, firstSeq: 6, records: passages(1) });
+    await eventually(async () => expect(await states()).toEqual([['missing', 3, 5]]), PATIENCE);
+    const { producers } = await audit.asApi.call(auditRpc.producers, 'default', {});
+    expect(producers).toMatchObject([
+      { producer: 'gateway-a', epoch, mark: 6, current: true, gaps: [{ from: 3, to: 5, announced: true }] },
+    ]);
+    await audit.publish({ epoch, firstSeq: 4, records: passages(2) });
+    await untilTaken();
+    expect(await states()).toEqual([
+      ['missing', 3, 5],
+      ['filled', 4, 5],
+    ]);
+    expect((await audit.all({ entry: 'passage' })).length).toBe(5);
+    await checkLog();
+  });
+
+  it('of a new spool are announced, and those of another gateway have numbers of their own', async () => {
+    await audit.publish({ epoch, firstSeq: 1, records: passages(3) });
+    await audit.publish({ epoch, firstSeq: 1, records: passages(1) }, gatewayB);
+    const next = newEpoch();
+    await audit.publish({ epoch: next, firstSeq: 1, records: passages(1) });
+    await untilTaken();
+    expect(await audit.all({ entry: 'gap' })).toMatchObject([
+      { body: { state: 'new-epoch', producer: 'gateway-a', epoch: next, previousEpoch: epoch, previousMark: 3 } },
+    ]);
+    const { producers } = await audit.asApi.call(auditRpc.producers, 'default', {});
+    expect(producers.map(({ producer, mark, current }) => [producer, mark, current])).toEqual([
+      ['gateway-a', 1, true],
+      ['gateway-a', 3, false],
+      ['gateway-b', 1, true],
+    ]);
+  });
+
+  it('are kept by tenant, and what is of none belongs to the installation', async () => {
+    const records = [passage({ tenantId: 'shop' }), passage({ tenantId: '_' }), passage({ tenantId: 'shop' })];
+    await audit.publish({ epoch, firstSeq: 1, records });
+    await untilTaken();
+    expect((await audit.all({}, 'shop')).map(({ number }) => number)).toEqual([1, 2]);
+    expect(idsOf(await audit.all())).toEqual([records[1]!.id]);
+    await checkLog('shop');
+  });
+
+  it('that nobody can read leave an entry, and take no others with them', async () => {
+    const good = passage();
+    await audit.publish({ epoch, firstSeq: 1, records: [{ phase: 'outcome', secret: 'hunter2' }, good] });
+    await audit.publishBytes('fairlead.audit.gateway-a', '{"epoch":"?"}');
+    await audit.publishBytes('fairlead.audit.gateway-a', '{"epoch":"?"}');
+    await untilTaken();
+    const entries = await audit.all();
+    expect(idsOf(entries)).toContain(good.id);
+    const unreadable = entries.filter(({ kind }) => kind === 'unreadable');
+    expect(unreadable.map(({ body }) => body)).toEqual([
+      expect.objectContaining({ producer: 'gateway-a', epoch, seq: 1 }),
+      expect.objectContaining({ subject: 'fairlead.audit.gateway-a', bytes: 13 }),
+    ]);
+    expect(JSON.stringify(entries)).not.toContain('hunter2');
+  });
+
+  it('may hold characters that a database does not', async () => {
+    const odd = passage({ cluster: 'a\u0000b\u001fc', target: '\ud800' });
+    await audit.publish({ epoch, firstSeq: 1, records: [odd] });
+    await untilTaken();
+    expect(await audit.all()).toMatchObject([{ cluster: 'a\ufffdb\u001fc', body: { cluster: odd.cluster } }]);
+    await checkLog();
+  });
+});
+
+describe('events', () => {
+  it('become entries once, by their id', async () => {
+    const event = disconnected();
+    await audit.publishEvent(event);
+    await audit.publishEvent(event);
+    await audit.publishEvent(disconnected());
+    await eventually(async () => expect(await audit.all({ type: 'agent.disconnected' })).toHaveLength(2), PATIENCE);
+    await audit.publishEvent(event);
+    await audit.publishEvent(disconnected());
+    await eventually(async () => expect(await audit.all({ entry: 'event' })).toHaveLength(3), PATIENCE);
+    expect(await audit.all({ entry: 'event' })).toMatchObject([{ source: 'gateway', body: { id: event.id } }, {}, {}]);
+  });
+
+  it('that say another teller or tenant than NATS vouches for are none', async () => {
+    const { subject, body } = disconnected();
+    await audit.publishBytes(subject, body.replace('/fairlead/gateway/', '/fairlead/keys/'));
+    await audit.publishBytes(subject.replace('.default.', '.shop.'), body);
+    await audit.publishBytes(subject, 'no event');
+    await eventually(async () => expect(await audit.all({ entry: 'unreadable' })).toHaveLength(3), PATIENCE);
+    expect(await audit.all({ entry: 'event' })).toEqual([]);
+  });
+});
+
+describe('intents', () => {
+  it('become unknown when their gateway is gone, and not while it lives', async () => {
+    const began = new Date();
+    const instance = randomUUID();
+    await audit.beat(gatewayA, 1, began, instance);
+    const intent = { phase: 'intent', kind: 'exec', status: 0, cause: 'OPEN' } as const;
+    const [open, ended] = [passage(intent), passage(intent)];
+    await audit.publish({ epoch, firstSeq: 1, records: [open, ended] });
+    await audit.publish({ epoch, firstSeq: 3, records: [{ ...ended, phase: 'outcome', cause: 'COMPLETE' }] });
+    for (let beat = 2; beat < 10; beat += 1) {
+      await audit.beat(gatewayA, beat, began, instance);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(await audit.all({ entry: 'unknown' })).toEqual([]);
+    }
+    // A new process of the same name says nothing of what the one before began.
+    const later = randomUUID();
+    for (let beat = 1; (await audit.all({ entry: 'unknown' })).length === 0; beat += 1) {
+      expect(beat).toBeLessThan(100);
+      await audit.beat(gatewayA, beat, new Date(began.getTime() + 60_000), later);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    expect(await audit.all({ entry: 'unknown' })).toMatchObject([
+      { user: 'dana', cluster: 'demo', body: { passageId: open.id, intent: 1, producer: 'gateway-a' } },
+    ]);
+  }, 60_000);
+});
+
+describe('a log', () => {
+  it('is searched by all that is said, newest first and page by page', async () => {
+    const exec = { kind: 'exec', resource: { ...passage().resource!, verb: 'create', subresource: 'exec' } } as const;
+    const records = [
+      passage(),
+      passage({ ...exec, cluster: 'production', at: '2026-01-10T10:00:00.000Z' }),
+      passage({ decision: 'refused', status: 403, cause: 'FORBIDDEN' }),
+      passage({ ...exec, target: 'Special Words' }),
+    ];
+    await audit.publish({ epoch, firstSeq: 1, records });
+    await untilTaken();
+    const found = async (filter: object) =>
+      (await audit.asApi.call(auditRpc.search, 'default', filter)).entries.map(({ number }) => number);
+    expect(await found({})).toEqual([4, 3, 2, 1]);
+    expect(await found({ kind: 'exec' })).toEqual([4, 2]);
+    expect(await found({ kind: 'exec', cluster: 'production' })).toEqual([2]);
+    expect(await found({ decision: 'refused' })).toEqual([3]);
+    expect(await found({ verb: 'get', resource: 'pods', namespace: 'shop', user: 'dana', door: 'kube-api' })).toEqual([
+      3, 1,
+    ]);
+    expect(await found({ from: '2026-01-10T00:00:00.000Z', to: '2026-01-11T00:00:00.000Z' })).toEqual([2]);
+    expect(await found({ text: 'words SPECIAL' })).toEqual([4]);
+    expect(await found({ text: 'spec' })).toEqual([]);
+    const first = await audit.asApi.call(auditRpc.search, 'default', { limit: 3 });
+    expect(first).toMatchObject({ next: 2 });
+    expect(await found({ limit: 3, after: first.next })).toEqual([1]);
+    await expect(found({ text: '--' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('shows one entry, and tells what is older than kept from what is not there', async () => {
+    await audit.publish({ epoch, firstSeq: 1, records: passages(2) });
+    await untilTaken();
+    const get = (number: number) => audit.asApi.call(auditRpc.get, 'default', { number });
+    expect(await get(2)).toMatchObject({ number: 2 });
+    await expect(get(3)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await running[Symbol.asyncDispose]();
+    // Whole days go: this one is over in 500 days.
+    const later = new Date(Date.now() + 500 * 86_400_000);
+    running = await audit.start({}, { now: () => later });
+    await eventually(async () => await expect(get(2)).rejects.toMatchObject({ code: 'GONE' }), PATIENCE);
+    await audit.publish({ epoch, firstSeq: 3, records: passages(1) });
+    await untilTaken();
+    expect(await audit.all()).toMatchObject([{ number: 3 }]);
+  });
+});
+
+describe('what breaks', () => {
+  it('takes nothing twice and loses nothing while Postgres is killed again and again', async () => {
+    const batches = Array.from({ length: 30 }, (_, at) => ({ epoch, firstSeq: at * 20 + 1, records: passages(20) }));
+    const killing = (async () => {
+      for (let kill = 0; kill < 2; kill += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        audit.postgres.kill('SIGKILL');
+        await audit.postgres.restart();
+      }
+    })();
+    for (const batch of batches) await audit.publish(batch);
+    await killing;
+    await untilTaken();
+    await eventually(async () => {
+      const entries = await audit.all({ entry: 'passage' });
+      expect(idsOf(entries).toSorted()).toEqual(batches.flatMap(({ records }) => ids(records)).toSorted());
+    }, PATIENCE);
+    await checkLog();
+  }, 120_000);
+
+  it('takes a batch whole or not at all, and once with several instances', async () => {
+    await running[Symbol.asyncDispose]();
+    let failures = 0;
+    // The process dies after its entries are written and before they are committed, several times.
+    const dies: AppendToLog = async (...appended) => {
+      await appendToTree(...appended);
+      failures += 1;
+      if (failures < 4) throw new Error('died in the middle');
+    };
+    running = await audit.start({}, { appendToLog: dies });
+    await using _second = await audit.start();
+    const batches = Array.from({ length: 20 }, (_, at) => ({ epoch, firstSeq: at * 5 + 1, records: passages(5) }));
+    for (const batch of batches) await audit.publish(batch);
+    await untilTaken();
+    expect(failures).toBeGreaterThan(3);
+    const entries = await audit.all({ entry: 'passage' });
+    expect(idsOf(entries).toSorted()).toEqual(batches.flatMap(({ records }) => ids(records)).toSorted());
+    await checkLog();
+  }, 120_000);
+
+  it('goes on after the transaction of a process that ended right before it acknowledged', async () => {
+    const records = passages(50);
+    await audit.publish({ epoch, firstSeq: 1, records });
+    await untilTaken();
+    // As if the acknowledgement had been lost: the same batch is there again.
+    await running[Symbol.asyncDispose]();
+    await audit.publish({ epoch, firstSeq: 1, records });
+    running = await audit.start();
+    await untilTaken();
+    expect(idsOf(await audit.all())).toEqual(ids(records));
+  });
+});
+
+it('takes 10,000 records', async () => {
+  await running[Symbol.asyncDispose]();
+  for (let at = 0; at < 50; at += 1) {
+    await audit.publish({ epoch, firstSeq: at * 200 + 1, records: passages(200) });
+  }
+  const begun = performance.now();
+  running = await audit.start();
+  await untilTaken();
+  const seconds = (performance.now() - begun) / 1_000;
+  expect(await audit.database.query('select size::int from tenant_logs')).toEqual([{ size: 10_000 }]);
+  const asked = performance.now();
+  await audit.asApi.call(auditRpc.search, 'default', { kind: 'request', text: 'cart' });
+  const found = performance.now() - asked;
+  console.info(
+    `audit: 10000 records in ${seconds.toFixed(1)} s, ${Math.round(10_000 / seconds)}/s; a search ${found.toFixed(0)} ms`,
+  );
+  await checkLog();
+}, 180_000);

@@ -1,0 +1,23 @@
+import { auditLogRpc } from '@fairlead/contracts';
+import { RpcHandler, type RpcRequest } from '@fairlead/messaging';
+import { Controller } from '@nestjs/common';
+import { AuditTree } from './audit-tree.js';
+
+type Asked<Method extends keyof typeof auditLogRpc> = RpcRequest<(typeof auditLogRpc)[Method]>;
+
+/** What a log is verified by. */
+@Controller()
+export class AuditLogController {
+  constructor(private readonly tree: AuditTree) {}
+
+  @RpcHandler(auditLogRpc.tile)
+  async tile({ tenantId, input }: Asked<'tile'>) {
+    const bytes = await this.tree.tile(tenantId, input.path);
+    return { bytes: Buffer.from(bytes).toString('base64') };
+  }
+
+  @RpcHandler(auditLogRpc.evidence)
+  async evidence({ tenantId, input }: Asked<'evidence'>) {
+    return this.tree.evidence(tenantId, input.after);
+  }
+}

@@ -1,0 +1,100 @@
+import { fitPage, type AuditEntry, type AuditFilter, type AuditPage, type AuditProducer } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import { readFrom } from '@fairlead/persistence';
+import type { EntityManager } from 'typeorm';
+import { wordsOf } from '../domain/facets.js';
+import { listProducers, type ProducerRow } from '../store/producers.js';
+import { entriesAfter, entriesBefore, entryOf, sizeOf } from '../store/search.js';
+import type { Runtime } from './runtime.js';
+
+const MAX_PRODUCERS = 500;
+const MAX_GAPS = 20;
+
+interface Asked {
+  readonly filter: AuditFilter;
+  readonly limit: number;
+}
+
+/** Reads a tenant's log. */
+export class AuditLog {
+  constructor(private readonly runtime: Runtime) {}
+
+  /** Newest first, below `after`. */
+  async search(tenantId: string, { filter, limit }: Asked, after: number | undefined): Promise<AuditPage> {
+    checkText(filter);
+    const found = await this.#read((manager) => entriesBefore(manager, { tenantId, filter, limit: limit + 1 }, after));
+    const entries = fitPage(found.slice(0, limit));
+    const last = entries.at(-1);
+    return last && entries.length < found.length ? { entries, next: last.number } : { entries };
+  }
+
+  /** Oldest first, above `after`. */
+  async read(
+    tenantId: string,
+    { filter, limit }: Asked,
+    after: number | undefined,
+  ): Promise<{ entries: AuditEntry[]; next: number; size: number }> {
+    checkText(filter);
+    return this.#read(async (manager) => {
+      // What has a number up to this one is committed: whoever numbers holds the row.
+      const size = await sizeOf(manager, tenantId);
+      if (after === undefined) return { entries: [], next: size, size };
+      const window = { tenantId, filter, limit: limit + 1 };
+      const found = await entriesAfter(manager, window, { after, upTo: size });
+      const entries = fitPage(found.slice(0, limit));
+      const isWhole = entries.length === found.length;
+      return { entries, next: isWhole ? Math.max(after, size) : (entries.at(-1)?.number ?? after), size };
+    });
+  }
+
+  async get(tenantId: string, number: number): Promise<AuditEntry> {
+    return this.#read(async (manager) => {
+      const entry = await entryOf(manager, tenantId, number);
+      if (entry) return entry;
+      if (number <= (await sizeOf(manager, tenantId))) {
+        throw new FairleadError('GONE', `entry ${number} is older than what is kept`);
+      }
+      throw new FairleadError('NOT_FOUND', `there is no entry ${number} yet`);
+    });
+  }
+
+  async producers(): Promise<AuditProducer[]> {
+    const rows = await this.#read((manager) => listProducers(manager, MAX_PRODUCERS));
+    return fitPage(rows.map(toProducer));
+  }
+
+  async #read<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    try {
+      return await readFrom(this.runtime.database, work);
+    } catch (error) {
+      if (!wasCancelled(error)) throw error;
+      throw new FairleadError(
+        'INVALID_ARGUMENT',
+        'there is too much to look through: narrow the time, by from and to',
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+}
+
+function checkText({ text }: AuditFilter): void {
+  if (text === undefined || wordsOf(text).length > 0) return;
+  throw new FairleadError('INVALID_ARGUMENT', 'text: write at least one word, of letters or digits');
+}
+
+/** The statement took longer than one may. https://www.postgresql.org/docs/current/errcodes-appendix.html */
+function wasCancelled(error: unknown): boolean {
+  return (error as { driverError?: { code?: string } } | null)?.driverError?.code === '57014';
+}
+
+function toProducer({ firstAt, lastAt, gaps, ...row }: ProducerRow): AuditProducer {
+  return {
+    ...row,
+    firstAt: firstAt.toISOString(),
+    lastAt: lastAt.toISOString(),
+    gaps: gaps.slice(0, MAX_GAPS).map((gap) => ({ ...gap, foundAt: gap.foundAt.toISOString() })),
+    moreGaps: Math.max(0, gaps.length - MAX_GAPS),
+  };
+}

@@ -1,0 +1,30 @@
+import type { Logger } from '@fairlead/observability';
+import type { DataSource } from 'typeorm';
+import type { AppendToLog } from '../store/entries.js';
+
+/** What every use case of the service works with. */
+export interface Runtime {
+  readonly database: DataSource;
+  readonly logger: Logger;
+  readonly appendToLog: AppendToLog;
+  readonly now: () => Date;
+  readonly counts: Counts;
+}
+
+/** Told of what becomes of what comes. */
+export interface Counts {
+  entries(kind: string, count: number): void;
+  /** A message that came before, or records of it. */
+  repeated(stream: 'audit' | 'events', count: number): void;
+  unreadable(stream: 'audit' | 'events'): void;
+  failed(part: Part): void;
+}
+
+export type Part = 'records' | 'events' | 'gaps' | 'intents' | 'partitions';
+
+export const countNothing: Counts = {
+  entries: () => undefined,
+  repeated: () => undefined,
+  unreadable: () => undefined,
+  failed: () => undefined,
+};

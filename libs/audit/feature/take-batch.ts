@@ -1,0 +1,125 @@
+import { DEFAULT_TENANT, type AuditedPassage } from '@fairlead/contracts';
+import type { EntityManager } from 'typeorm';
+import { entryOfRecord, logOf, outcomeFacet, ownEntry, type NewEntry } from '../domain/entry.js';
+import type { ReadBatch } from '../domain/read-batch.js';
+import { advance, type NumberRange } from '../domain/sequence.js';
+import { logsThereAre, type Numbered } from '../store/entries.js';
+import { addIntents, closeIntents, hasEntryWith, type OpenIntent } from '../store/intents.js';
+import { lockProducer, saveSequence, type LockedProducer } from '../store/producers.js';
+import { addEntries } from './add-entries.js';
+import type { Runtime } from './runtime.js';
+
+/** Says of itself in entries, where nobody else does. */
+export const AUDIT_SOURCE = 'audit';
+
+/**
+ * Takes what a gateway's spool handed on, in one transaction: records that came before are dropped, by their numbers and however long ago that was. Numbers that were left out are noted, and
+ * announced later if they do not come.
+ */
+export async function takeBatch(
+  runtime: Runtime,
+  manager: EntityManager,
+  producer: string,
+  batch: ReadBatch,
+): Promise<void> {
+  const now = runtime.now();
+  const locked = await lockProducer(manager, producer, batch.epoch, now);
+  const missing = locked.gaps.map(({ from, to }) => ({ from, to }));
+  const came = { from: batch.firstSeq, to: batch.firstSeq + batch.records.length - 1 };
+  const { fresh, sequence } = advance({ mark: locked.mark, missing }, came);
+  const read = fresh.flatMap((range) => recordsIn(batch, range));
+  runtime.counts.repeated('audit', batch.records.length - read.length);
+  const announcements = [...announceEpoch(locked, now), ...announceFilled(locked, fresh, now)];
+  const about = announcements.length > 0 ? await toEveryLog(manager, announcements) : [];
+  const entries = [...about, ...read.map((each) => entryOf(each, locked, now))];
+  const numbered = await addEntries(runtime, manager, entries);
+  await followIntents(manager, locked, read, numbered.slice());
+  await saveSequence(manager, locked, sequence, now);
+}
+
+interface NumberedRecord {
+  readonly seq: number;
+  readonly read: ReadBatch['records'][number];
+}
+
+function recordsIn(batch: ReadBatch, { from, to }: NumberRange): NumberedRecord[] {
+  const first = from - batch.firstSeq;
+  return batch.records.slice(first, to - batch.firstSeq + 1).map((read, at) => ({ seq: from + at, read }));
+}
+
+function entryOf({ seq, read }: NumberedRecord, { producer, epoch }: LockedProducer, now: Date): NewEntry {
+  if (read.record) return entryOfRecord(read.record, producer);
+  return ownEntry('unreadable', {
+    tenantId: DEFAULT_TENANT,
+    at: now,
+    source: producer,
+    action: `record ${seq} of ${producer} cannot be read`,
+    body: { producer, epoch, seq, why: read.why },
+  });
+}
+
+/** A spool that began anew: what it had and never handed on is lost, and nobody knows how much that was. */
+function announceEpoch({ producer, epoch, begins }: LockedProducer, now: Date): NewEntry[] {
+  const after = begins?.after;
+  if (!after) return [];
+  const action = `${producer} began a new spool; of the one before, nothing came after number ${after.mark}`;
+  const body = { state: 'new-epoch', producer, epoch, previousEpoch: after.epoch, previousMark: after.mark };
+  return [ownEntry('gap', { tenantId: DEFAULT_TENANT, at: now, source: AUDIT_SOURCE, action, body })];
+}
+
+/** Numbers of which the log says that they are missing. */
+function announceFilled(
+  { producer, epoch, gaps }: LockedProducer,
+  fresh: readonly NumberRange[],
+  now: Date,
+): NewEntry[] {
+  const filled = fresh.filter(({ from, to }) => gaps.some((gap) => gap.announced && gap.from <= from && to <= gap.to));
+  return filled.map(({ from, to }) =>
+    ownEntry('gap', {
+      tenantId: DEFAULT_TENANT,
+      at: now,
+      source: AUDIT_SOURCE,
+      action: `records ${from} to ${to} of ${producer} came after all`,
+      body: { state: 'filled', producer, epoch, from, to },
+    }),
+  );
+}
+
+/** What a gateway lost may have been of any tenant. */
+export async function toEveryLog(manager: EntityManager, entries: readonly NewEntry[]): Promise<NewEntry[]> {
+  const logs = await logsThereAre(manager, DEFAULT_TENANT);
+  return logs.flatMap((tenantId) => entries.map((entry) => ({ ...entry, tenantId })));
+}
+
+async function followIntents(
+  manager: EntityManager,
+  locked: LockedProducer,
+  read: readonly NumberedRecord[],
+  numbered: readonly Numbered[],
+): Promise<void> {
+  const passages = read.flatMap(({ read: { record } }) => (record && record.phase !== 'lost' ? [record] : []));
+  const intents = passages.filter(({ phase }) => phase === 'intent');
+  const outcomes = new Set(passages.filter(({ phase }) => phase === 'outcome').map(({ id }) => id));
+  const open = intents.filter(({ id }) => !outcomes.has(id));
+  const numberOf = new Map(numbered.map(({ entry, number }) => [entry.body, number]));
+  const rows = open.map((record) => intentOf(record, locked, numberOf.get(JSON.stringify(record)) ?? 0));
+  // Whatever was missing before may have its outcome in the log already.
+  const isLate = locked.gaps.length > 0;
+  const awaited = isLate ? await withoutOutcome(manager, rows) : rows;
+  await addIntents(manager, awaited);
+  await closeIntents(manager, locked.producer, [...outcomes]);
+}
+
+async function withoutOutcome(manager: EntityManager, intents: readonly OpenIntent[]): Promise<OpenIntent[]> {
+  const left: OpenIntent[] = [];
+  for (const intent of intents) {
+    if (!(await hasEntryWith(manager, intent.tenantId, outcomeFacet(intent.passageId)))) left.push(intent);
+  }
+  return left;
+}
+
+function intentOf(record: AuditedPassage, { producer, epoch }: LockedProducer, number: number): OpenIntent {
+  const { user, cluster, action } = entryOfRecord(record, producer);
+  const tenantId = logOf(record.tenantId);
+  return { producer, passageId: record.id, epoch, tenantId, number, at: new Date(record.at), user, cluster, action };
+}

@@ -1,0 +1,149 @@
+import type { EntityManager } from 'typeorm';
+import type { NumberRange, Sequence } from '../domain/sequence.js';
+
+export interface StoredGap extends NumberRange {
+  readonly foundAt: Date;
+  readonly announced: boolean;
+}
+
+/** Of one epoch, locked until the transaction ends. */
+export interface LockedProducer {
+  readonly producer: string;
+  readonly epoch: string;
+  readonly mark: number;
+  readonly gaps: readonly StoredGap[];
+  /** It was not known before; and the epoch of this producer that was the newest until now. */
+  readonly begins: { readonly after: { readonly epoch: string; readonly mark: number } | null } | null;
+}
+
+export async function lockProducer(
+  manager: EntityManager,
+  producer: string,
+  epoch: string,
+  now: Date,
+): Promise<LockedProducer> {
+  const made = (await manager.query(
+    `insert into producers (producer, epoch, first_at, last_at) values ($1, $2, $3, $3)
+     on conflict do nothing returning 1`,
+    [producer, epoch, now],
+  )) as unknown[];
+  const [row] = (await manager.query('select mark from producers where producer = $1 and epoch = $2 for update', [
+    producer,
+    epoch,
+  ])) as { mark: string }[];
+  const begins = made.length > 0 ? { after: await newestBefore(manager, producer, epoch) } : null;
+  return { producer, epoch, mark: Number(row?.mark ?? 0), gaps: await gapsOf(manager, producer, epoch), begins };
+}
+
+async function newestBefore(
+  manager: EntityManager,
+  producer: string,
+  epoch: string,
+): Promise<{ epoch: string; mark: number } | null> {
+  const [row] = (await manager.query(
+    'select epoch, mark from producers where producer = $1 and epoch <> $2 order by first_at desc, epoch limit 1',
+    [producer, epoch],
+  )) as { epoch: string; mark: string }[];
+  return row ? { epoch: row.epoch, mark: Number(row.mark) } : null;
+}
+
+async function gapsOf(manager: EntityManager, producer: string, epoch: string): Promise<StoredGap[]> {
+  const rows = (await manager.query(
+    `select first_number, last_number, found_at, announced from gaps
+      where producer = $1 and epoch = $2 order by first_number`,
+    [producer, epoch],
+  )) as { first_number: string; last_number: string; found_at: Date; announced: boolean }[];
+  return rows.map((row) => ({
+    from: Number(row.first_number),
+    to: Number(row.last_number),
+    foundAt: row.found_at,
+    announced: row.announced,
+  }));
+}
+
+/** What is left of a gap is as old as the gap, and as much announced. */
+export async function saveSequence(
+  manager: EntityManager,
+  { producer, epoch, gaps }: LockedProducer,
+  { mark, missing }: Sequence,
+  now: Date,
+): Promise<void> {
+  await manager.query('update producers set mark = $3, last_at = $4 where producer = $1 and epoch = $2', [
+    producer,
+    epoch,
+    mark,
+    now,
+  ]);
+  const unchanged =
+    missing.length === gaps.length && missing.every(({ from, to }, at) => sameRange(gaps[at], from, to));
+  if (unchanged) return;
+  const kept = missing.map(({ from, to }) => {
+    const of = gaps.find((gap) => gap.from <= from && to <= gap.to);
+    return { from, to, foundAt: of?.foundAt ?? now, announced: of?.announced ?? false };
+  });
+  await manager.query('delete from gaps where producer = $1 and epoch = $2', [producer, epoch]);
+  await manager.query(
+    `insert into gaps (producer, epoch, first_number, last_number, found_at, announced)
+     select $1, $2, * from unnest($3::bigint[], $4::bigint[], $5::timestamptz[], $6::boolean[])`,
+    [
+      producer,
+      epoch,
+      kept.map(({ from }) => from),
+      kept.map(({ to }) => to),
+      kept.map(({ foundAt }) => foundAt.toISOString()),
+      kept.map(({ announced }) => announced),
+    ],
+  );
+}
+
+function sameRange(gap: NumberRange | undefined, from: number, to: number): boolean {
+  return gap?.from === from && gap.to === to;
+}
+
+/** Epochs with gaps that were found before then and are in no log yet. */
+export async function epochsToAnnounce(
+  manager: EntityManager,
+  before: Date,
+): Promise<{ producer: string; epoch: string }[]> {
+  return (await manager.query(
+    'select distinct producer, epoch from gaps where not announced and found_at <= $1 order by 1, 2 limit 100',
+    [before],
+  )) as { producer: string; epoch: string }[];
+}
+
+export async function markAnnounced(
+  manager: EntityManager,
+  { producer, epoch }: LockedProducer,
+  announced: readonly NumberRange[],
+): Promise<void> {
+  await manager.query(
+    'update gaps set announced = true where producer = $1 and epoch = $2 and first_number = any($3::bigint[])',
+    [producer, epoch, announced.map(({ from }) => from)],
+  );
+}
+
+export interface ProducerRow {
+  readonly producer: string;
+  readonly epoch: string;
+  readonly mark: number;
+  readonly firstAt: Date;
+  readonly lastAt: Date;
+  readonly current: boolean;
+  readonly gaps: readonly StoredGap[];
+}
+
+/** By name, the newest epoch of each first; at most so many. */
+export async function listProducers(manager: EntityManager, limit: number): Promise<ProducerRow[]> {
+  const rows = (await manager.query(
+    `select producer, epoch, mark, first_at, last_at,
+            row_number() over (partition by producer order by first_at desc, epoch) = 1 as current
+       from producers order by producer, first_at desc, epoch limit $1`,
+    [limit],
+  )) as { producer: string; epoch: string; mark: string; first_at: Date; last_at: Date; current: boolean }[];
+  const listed: ProducerRow[] = [];
+  for (const { producer, epoch, mark, first_at: firstAt, last_at: lastAt, current } of rows) {
+    const gaps = await gapsOf(manager, producer, epoch);
+    listed.push({ producer, epoch, mark: Number(mark), firstAt, lastAt, current, gaps });
+  }
+  return listed;
+}

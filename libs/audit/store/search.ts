@@ -1,0 +1,117 @@
+import type { AuditEntry, AuditFilter } from '@fairlead/contracts';
+import type { EntityManager } from 'typeorm';
+import { facetsWanted } from '../domain/facets.js';
+
+/** Clocks of gateways may be ahead of ours: nothing is recorded before it happened by more than this. */
+const MAX_SKEW_MS = 3_600_000;
+
+interface EntryRow {
+  readonly number: string;
+  readonly at: Date;
+  readonly recorded_at: Date;
+  readonly kind: AuditEntry['kind'];
+  readonly source: string;
+  readonly user_name: string;
+  readonly cluster: string;
+  readonly action: string;
+  readonly decision: AuditEntry['decision'];
+  readonly body: string | null;
+}
+
+const COLUMNS = 'number, at, recorded_at, kind, source, user_name, cluster, action, decision, body';
+
+export interface Window {
+  readonly tenantId: string;
+  readonly filter: AuditFilter;
+  readonly limit: number;
+}
+
+/** With a lower number than `before`, newest first. */
+export async function entriesBefore(
+  manager: EntityManager,
+  { tenantId, filter, limit }: Window,
+  before: number | undefined,
+): Promise<AuditEntry[]> {
+  const { conditions, parameters, parameter } = whereOf(tenantId, filter);
+  if (before !== undefined) {
+    conditions.push(`number < ${parameter(before)}`);
+    const day = await dayOf(manager, tenantId, before);
+    if (day) conditions.push(`recorded_at < (${parameter(day)}::date + 1)::timestamp at time zone 'UTC'`);
+  }
+  const sql = `select ${COLUMNS} from entries where ${conditions.join(' and ')}
+    order by recorded_at desc, number desc limit ${limit}`;
+  return (await manager.query<EntryRow[]>(sql, parameters)).map(toEntry);
+}
+
+/** With a higher number than `after` and none above `upTo`, oldest first. */
+export async function entriesAfter(
+  manager: EntityManager,
+  { tenantId, filter, limit }: Window,
+  { after, upTo }: { readonly after: number; readonly upTo: number },
+): Promise<AuditEntry[]> {
+  const { conditions, parameters, parameter } = whereOf(tenantId, filter);
+  conditions.push(`number > ${parameter(after)}`, `number <= ${parameter(upTo)}`);
+  const day = after > 0 ? await dayOf(manager, tenantId, after) : undefined;
+  if (day) conditions.push(`recorded_at >= ${parameter(day)}::date::timestamp at time zone 'UTC'`);
+  const sql = `select ${COLUMNS} from entries where ${conditions.join(' and ')}
+    order by recorded_at, number limit ${limit}`;
+  return (await manager.query<EntryRow[]>(sql, parameters)).map(toEntry);
+}
+
+export async function entryOf(
+  manager: EntityManager,
+  tenantId: string,
+  number: number,
+): Promise<AuditEntry | undefined> {
+  const sql = `select ${COLUMNS} from entries where tenant_id = $1 and number = $2`;
+  const [row] = (await manager.query(sql, [tenantId, number])) as EntryRow[];
+  return row && toEntry(row);
+}
+
+/** The newest number; 0: there is none. */
+export async function sizeOf(manager: EntityManager, tenantId: string): Promise<number> {
+  const rows = (await manager.query('select size from tenant_logs where tenant_id = $1', [tenantId])) as {
+    size: string;
+  }[];
+  return Number(rows[0]?.size ?? 0);
+}
+
+function whereOf(tenantId: string, filter: AuditFilter) {
+  const parameters: unknown[] = [];
+  const parameter = (value: unknown): string => `$${parameters.push(value)}`;
+  const conditions = [`tenant_id = ${parameter(tenantId)}`];
+  if (filter.from !== undefined) {
+    const from = new Date(filter.from);
+    conditions.push(`at >= ${parameter(from)}`);
+    // Days that were over before are not looked at.
+    conditions.push(`recorded_at >= ${parameter(new Date(from.getTime() - MAX_SKEW_MS))}`);
+  }
+  if (filter.to !== undefined) conditions.push(`at < ${parameter(new Date(filter.to))}`);
+  const facets = facetsWanted(filter);
+  if (facets.length > 0) conditions.push(`facets @> ${parameter(facets)}::text[]`);
+  return { conditions, parameters, parameter };
+}
+
+/** On which an entry of this number was recorded, so that days on the far side of it are not looked at. */
+async function dayOf(manager: EntityManager, tenantId: string, number: number): Promise<string | undefined> {
+  const [row] = (await manager.query(
+    `select day::text from segments where tenant_id = $1 and first_number <= $2 order by day desc limit 1`,
+    [tenantId, number],
+  )) as { day: string }[];
+  return row?.day;
+}
+
+function toEntry(row: EntryRow): AuditEntry {
+  return {
+    number: Number(row.number),
+    at: row.at.toISOString(),
+    recordedAt: row.recorded_at.toISOString(),
+    kind: row.kind,
+    source: row.source,
+    user: row.user_name,
+    cluster: row.cluster,
+    action: row.action,
+    decision: row.decision,
+    body: row.body === null ? null : (JSON.parse(row.body) as Record<string, unknown>),
+  };
+}

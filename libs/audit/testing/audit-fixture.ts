@@ -1,0 +1,222 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  BUCKETS,
+  DEFAULT_TENANT,
+  auditRpc,
+  auditSubject,
+  routeKeys,
+  type AuditEntry,
+  type AuditFilter,
+  type AuditedPassage,
+  type GatewayHeartbeat,
+} from '@fairlead/contracts';
+import { createEvent, type OutgoingEvent } from '@fairlead/events';
+import { AUDIT_STREAM, createRpcClient, putKv, serveRpc, type Holder, type RpcClient } from '@fairlead/messaging';
+import { gatewayA, operator, startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
+import { silentLogger } from '@fairlead/observability';
+import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { scratchDir } from '@fairlead/testing';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { headers, type NatsConnection } from '@nats-io/transport-node';
+import type { DataSource } from 'typeorm';
+import { AUDIT_MIGRATIONS, appendToTree, countNothing, startAudit, type AuditOptions, type Runtime } from '../index.js';
+
+const source = { role: 'audit', credential: 'audit' } as const;
+const api = { role: 'api', credential: 'api' } as const;
+
+const OPTIONS: AuditOptions = {
+  retentionDays: 400,
+  gapGraceMs: 1_000,
+  gatewaySilenceMs: 1_000,
+  lookEveryMs: 100,
+};
+
+/** The audit service in this process, on a real Postgres and nats-server. */
+export interface AuditFixture extends AsyncDisposable {
+  readonly postgres: Running<PostgresInfo>;
+  readonly nats: SecuredNats;
+  readonly database: DataSource;
+  readonly asApi: RpcClient;
+  /** What every process of the service is started with. */
+  readonly runtime: Runtime;
+  /** One more process of the service, until it is disposed of. */
+  start(options?: Partial<AuditOptions>, runtime?: Partial<Runtime>): Promise<AsyncDisposable>;
+  /** As the spool of a gateway does it; each time under another message id. */
+  publish(batch: { epoch: string; firstSeq: number; records: readonly unknown[] }, as?: Holder): Promise<void>;
+  publishEvent(event: OutgoingEvent, as?: Holder): Promise<void>;
+  /** Whatever the bytes, on a subject of one's own. */
+  publishBytes(subject: string, bytes: string, as?: Holder): Promise<void>;
+  beat(holder: Holder, beat: number, startedAt: Date, instance: string): Promise<void>;
+  /** Messages of the stream that nobody has acknowledged. */
+  waiting(): Promise<number>;
+  /** Oldest first. */
+  all(filter?: AuditFilter, tenantId?: string): Promise<AuditEntry[]>;
+}
+
+export async function auditFixture(): Promise<AuditFixture> {
+  await using stack = new AsyncDisposableStack();
+  const scratch = stack.use(await scratchDir());
+  const postgres = await startPostgres({ dataDir: scratch.file('pg'), log: () => undefined });
+  stack.defer(() => postgres.stop());
+  const nats = stack.use(await startSecuredNats(scratch.path));
+  const account = { service: 'audit', password: randomBytes(16).toString('hex') };
+  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
+  const url = databaseUrl(postgres.info.adminUrl, account);
+  const database = await open(url);
+  stack.defer(() => database.destroy());
+  await runMigrations(database, silentLogger);
+  const connections = new Map<string, NatsConnection>();
+  const as = async (holder: Holder): Promise<NatsConnection> => {
+    const known = connections.get(holder.credential);
+    if (known) return known;
+    const connection = await nats.connect(holder);
+    connections.set(holder.credential, connection);
+    return connection;
+  };
+  const asApi = createRpcClient(await as(api), api);
+  const runtime: Runtime = {
+    database,
+    logger: silentLogger,
+    appendToLog: appendToTree,
+    counts: countNothing,
+    now: () => new Date(),
+  };
+  const owned = stack.move();
+  return {
+    postgres,
+    nats,
+    database,
+    asApi,
+    runtime,
+    start: (options = {}, changed = {}) => startProcess(nats, url, runtime, options, changed),
+    publish: async (batch, holder = gatewayA) => publishNew(await as(holder), auditSubject(holder.credential), batch),
+    publishEvent: async ({ subject, body }, holder = gatewayA) => publishNew(await as(holder), subject, body),
+    publishBytes: async (subject, bytes, holder = gatewayA) => publishNew(await as(holder), subject, bytes),
+    beat: async (holder, beat, startedAt, instance) => {
+      const value = heartbeat(holder.credential, beat, startedAt, instance);
+      await putKv(await as(holder), BUCKETS.routes, routeKeys.gateway(holder.credential, instance), value);
+    },
+    waiting: async () => {
+      const manager = await jetstreamManager(await as(operator));
+      return (await manager.streams.info(AUDIT_STREAM)).state.messages;
+    },
+    all: (filter = {}, tenantId = DEFAULT_TENANT) => readAll(asApi, filter, tenantId),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+async function open(url: string): Promise<DataSource> {
+  const database = createDatabase({
+    service: 'audit',
+    entities: [],
+    migrations: AUDIT_MIGRATIONS,
+    url,
+    logger: silentLogger,
+  });
+  await connectDatabase(database, silentLogger);
+  return database;
+}
+
+async function startProcess(
+  nats: SecuredNats,
+  url: string,
+  runtime: Runtime,
+  options: Partial<AuditOptions>,
+  changed: Partial<Runtime>,
+): Promise<AsyncDisposable> {
+  const stack = new AsyncDisposableStack();
+  const database = await open(url);
+  stack.defer(() => database.destroy());
+  const connection = await nats.connect(source);
+  stack.defer(() => connection.close());
+  const started = stack.use(
+    await startAudit({ ...runtime, database, ...changed }, connection, { ...OPTIONS, ...options }),
+  );
+  stack.use(await serveRpc(started.module, { connection, queue: 'audit', logger: silentLogger }));
+  return stack;
+}
+
+async function publishNew(nc: NatsConnection, subject: string, said: unknown): Promise<void> {
+  // JetStream itself drops what has the id of a message of the last two minutes: these are to come as if they were older.
+  const once = headers();
+  once.set('Nats-Msg-Id', randomUUID());
+  const body = typeof said === 'string' ? said : JSON.stringify(said);
+  await jetstream(nc).publish(subject, body, { headers: once });
+}
+
+async function readAll(asApi: RpcClient, filter: AuditFilter, tenantId: string): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = [];
+  for (let after = 0; ;) {
+    const page = await asApi.call(auditRpc.read, tenantId, { ...filter, after, limit: 200 });
+    entries.push(...page.entries);
+    if (page.next >= page.size) return entries;
+    after = page.next;
+  }
+}
+
+function heartbeat(credential: string, beat: number, startedAt: Date, instance: string): GatewayHeartbeat {
+  return {
+    credential,
+    instance,
+    startedAt: startedAt.toISOString(),
+    relayAddress: '127.0.0.1:1',
+    zone: '',
+    inFlight: 0,
+    draining: false,
+    trustVersion: 0,
+    beat,
+  };
+}
+
+export const newEpoch = (): string => randomBytes(16).toString('hex');
+
+/** Of a `get` of pods that was let through, if nothing else is said. */
+export function passage(said: Partial<AuditedPassage> = {}): AuditedPassage {
+  return {
+    phase: 'outcome',
+    id: randomUUID(),
+    at: new Date().toISOString(),
+    tenantId: DEFAULT_TENANT,
+    door: 'kube-api',
+    kind: 'request',
+    address: '127.0.0.1',
+    traceId: randomBytes(16).toString('hex'),
+    owner: 'gateway-a',
+    clusterId: randomUUID(),
+    cluster: 'demo',
+    identity: { kind: 'user', name: 'dana', proof: { kind: 'token', id: randomUUID(), of: 'login' } },
+    as: '',
+    grantIds: [],
+    method: 'GET',
+    resource: { verb: 'get', apiGroup: '', resource: 'pods', subresource: '', namespace: 'shop', name: 'cart-0' },
+    url: null,
+    target: '',
+    stream: null,
+    decision: 'allowed',
+    status: 200,
+    cause: 'COMPLETE',
+    bytesUp: 0,
+    bytesDown: 0,
+    durationMs: 1,
+    ...said,
+  };
+}
+
+export const passages = (count: number, said: Partial<AuditedPassage> = {}): AuditedPassage[] =>
+  Array.from({ length: count }, () => passage(said));
+
+export function disconnected(id?: string): OutgoingEvent {
+  const data = {
+    tenantId: DEFAULT_TENANT,
+    subject: `cluster/${randomUUID()}`,
+    actor: { kind: 'gateway' as const, id: 'gateway-a' },
+    reason: 'OK',
+    clusterId: randomUUID(),
+    generation: 1,
+    sessionId: randomUUID(),
+    gateway: 'gateway-a',
+    durationMs: 1,
+  };
+  return createEvent(gatewayA, 'dev.fairlead.agent.disconnected.v1', data, new Date(), id);
+}

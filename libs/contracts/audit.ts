@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { CredentialName, DEFAULT_TENANT, IsoTime, NO_TENANT, TenantId, UserName } from './primitives.js';
+import { PassageKind } from './open-passages.js';
+
+/** Subject of what a replica's audit spool hands on; only the holder of that credential may publish there. */
+export function auditSubject(producer: string): string {
+  return `fairlead.audit.${producer}`;
+}
+
+const MAX_GRANTS = 8;
+const text = (max: number) => z.string().max(max);
+
+/** What a request asked a kube-apiserver for, as that reads it. */
+const AuditedResource = z.object({
+  verb: text(64),
+  apiGroup: text(253),
+  resource: text(253),
+  subresource: text(253),
+  namespace: text(253),
+  name: text(253),
+});
+/** Of a request that names no resource; without its query, which may hold a secret. */
+const AuditedUrl = z.object({ verb: text(64), path: text(1_024) });
+
+/** A shell, a port-forward or another request to upgrade. */
+const AuditedStream = z.object({
+  protocol: text(64),
+  container: text(253),
+  /** Of exec; cut, if `commandCut`. */
+  command: z.array(text(256)).max(32),
+  commandCut: z.boolean(),
+  stdin: z.boolean(),
+  tty: z.boolean(),
+});
+
+/**
+ * One passage through a door. `intent`: it is about to be let go on; `outcome`: it is over, whether or not it was let go on. Never a header, a body, a query or a
+ * secret.
+ */
+const AuditedPassage = z.object({
+  phase: z.enum(['intent', 'outcome']),
+  /** Of the passage: an intent and its outcome share it. */
+  id: z.uuid(),
+  /** When it began; of an outcome, `durationMs` before it was over. */
+  at: IsoTime,
+  tenantId: z.union([TenantId, z.literal(NO_TENANT)]),
+  door: text(32),
+  kind: PassageKind,
+  address: text(64),
+  traceId: text(32),
+  /** Who holds the agent's link; null: nobody was reached. */
+  owner: CredentialName.nullable(),
+  clusterId: z.uuid().nullable(),
+  /** As it was asked for, whether or not there is one. */
+  cluster: text(253),
+  /** Null: nobody had proved who asks. */
+  identity: z
+    .object({
+      kind: z.enum(['user', 'client', 'agent']),
+      name: UserName,
+      /** The id of a token or the serial number of a certificate, never either itself. */
+      proof: z.object({ kind: z.enum(['token', 'certificate']), id: text(128), of: text(32) }),
+    })
+    .nullable(),
+  /** The user that the cluster sees, if it is not who asks; empty: it is. */
+  as: text(256),
+  /** What the decision stands on, at most so many of them; none: the administrator's token, or nothing is granted. */
+  grantIds: z.array(z.uuid()).max(MAX_GRANTS),
+  method: text(16),
+  resource: AuditedResource.nullable(),
+  url: AuditedUrl.nullable(),
+  /** `host:port`; empty: none. */
+  target: text(300),
+  stream: AuditedStream.nullable(),
+  decision: z.enum(['allowed', 'refused']),
+  /** As who asked saw it; 0 of an intent. */
+  status: z.int().min(0).max(999),
+  /** COMPLETE, or the code of what refused or broke it; OPEN of an intent. */
+  cause: text(64),
+  bytesUp: z.int().min(0),
+  bytesDown: z.int().min(0),
+  durationMs: z.int().min(0),
+});
+export type AuditedPassage = z.infer<typeof AuditedPassage>;
+
+/** Passages that this replica counted and did not keep one by one: there was no room, or nothing to write on; or it refused too many of those who proved nothing. */
+const LostPassages = z.object({
+  phase: z.literal('lost'),
+  at: IsoTime,
+  tenantId: z.union([TenantId, z.literal(NO_TENANT)]).default(DEFAULT_TENANT),
+  count: z.int().min(1),
+  why: text(256),
+});
+export type LostPassages = z.infer<typeof LostPassages>;
+
+export const AuditRecord = z.discriminatedUnion('phase', [AuditedPassage, LostPassages]);
+export type AuditRecord = z.infer<typeof AuditRecord>;
+
+export const MAX_AUDIT_BATCH = 200;
+
+/**
+ * Records in the order that a spool numbered them, without a hole within. Numbers of an epoch begin with 1 and go up by one: so its reader knows that
+ * none is missing, and drops what comes twice. The producer is the subject's, which NATS vouches for.
+ */
+export const AuditBatch = z.object({
+  /** Made anew whenever a spool begins without what it had: 32 hexadecimal digits. */
+  epoch: z.string().regex(/^[0-9a-f]{32}$/),
+  firstSeq: z.int().min(1),
+  records: z.array(AuditRecord).min(1).max(MAX_AUDIT_BATCH),
+});
+export type AuditBatch = z.infer<typeof AuditBatch>;

@@ -1,0 +1,94 @@
+import type { AuditSpool, SpooledRecords } from '@fairlead/audit-spool';
+import { MAX_AUDIT_BATCH, auditSubject } from '@fairlead/contracts';
+import { FairleadError, messageOf } from '@fairlead/errors';
+import { RunLoop } from '@fairlead/loop';
+import { AUDIT_STREAM, connectionState, whileConnected } from '@fairlead/messaging';
+import type { Logger } from '@fairlead/observability';
+import { jetstream } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+
+export interface AuditForwarderOptions {
+  readonly nc: NatsConnection;
+  readonly spool: AuditSpool;
+  /** Of this replica: its subject is named after it. */
+  readonly credential: string;
+  readonly logger: Logger;
+  /** Told of records that JetStream has. */
+  readonly onForwarded?: (records: number) => void;
+}
+
+const LIMITS = { records: MAX_AUDIT_BATCH, bytes: 512 * 1024 };
+/** How long records are gathered; live readers wait as long. */
+const GATHER_MS = 500;
+const RETRY = { baseMs: 500, capMs: 15_000 };
+const PUBLISH_TIMEOUT_MS = 5_000;
+/** A replica that stops sends what it still has, for so long: its disk may go with it. */
+const LAST_MS = 3_000;
+
+/**
+ * Hands on what is in a spool to JetStream, one batch after the other, and gives up what that has. Whatever is wrong with NATS, it only waits: nobody
+ * waits for it.
+ */
+export class AuditForwarder implements AsyncDisposable {
+  readonly #options: AuditForwarderOptions;
+  readonly #loop: RunLoop;
+
+  constructor(options: AuditForwarderOptions) {
+    this.#options = options;
+    this.#loop = new RunLoop({
+      turn: async (signal) => ((await this.#forward(signal)) ? 0 : undefined),
+      intervalMs: GATHER_MS,
+      jitter: 0.5,
+      retry: RETRY,
+      onFailed: (error, { repeated }) => {
+        if (!repeated) options.logger.warn('audit.not_forwarded', { reason: messageOf(error), err: error });
+      },
+    });
+  }
+
+  /** Sends what it can within a few seconds; the rest stays in the spool. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#loop[Symbol.asyncDispose]();
+    const signal = AbortSignal.timeout(LAST_MS);
+    try {
+      while (await this.#forward(signal));
+    } catch (error) {
+      const { records } = this.#options.spool;
+      if (records > 0) this.#options.logger.warn('audit.left_in_spool', { records, reason: messageOf(error) });
+    }
+  }
+
+  /** One batch. Returns whether there may be more at once. */
+  async #forward(signal: AbortSignal): Promise<boolean> {
+    const { spool, onForwarded } = this.#options;
+    // What cannot be written must not keep back what was.
+    await spool.flush().catch(() => undefined);
+    const { firstSeq, records } = await spool.read(spool.acknowledged, LIMITS);
+    if (records.length === 0) return false;
+    await this.#publish({ firstSeq, records }, signal);
+    await spool.acknowledge(firstSeq + records.length - 1);
+    onForwarded?.(records.length);
+    return records.length === LIMITS.records;
+  }
+
+  async #publish({ firstSeq, records }: SpooledRecords, signal: AbortSignal): Promise<void> {
+    const { nc, spool, credential } = this.#options;
+    if (!connectionState(nc).connected) throw new FairleadError('UNAVAILABLE', 'NATS is away');
+    // Each of them is JSON already.
+    const body = `{"epoch":"${spool.epoch}","firstSeq":${firstSeq},"records":[${records.join(',')}]}`;
+    // With the last number, too: a batch that begins as one whose acknowledgement was lost may have grown since, and is no repetition of it.
+    const msgID = `${credential}.${spool.epoch}.${firstSeq}-${firstSeq + records.length - 1}`;
+    const options = { msgID, timeout: PUBLISH_TIMEOUT_MS, expect: { streamName: AUDIT_STREAM } };
+    const answer = jetstream(nc).publish(auditSubject(credential), body, options);
+    const { stream } = await whileConnected(nc, answer, signal).catch((error: unknown) => {
+      throw new FairleadError('UNAVAILABLE', `JetStream did not take audit records: ${messageOf(error)}`, {
+        cause: error,
+      });
+    });
+    if (stream === AUDIT_STREAM) return;
+    throw new FairleadError(
+      'PROTOCOL_ERROR',
+      `the answer to audit records is no receipt of the stream ${AUDIT_STREAM}`,
+    );
+  }
+}

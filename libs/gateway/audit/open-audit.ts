@@ -1,0 +1,73 @@
+import { AuditSpool } from '@fairlead/audit-spool';
+import { Counter, Histogram, gaugeAtScrape, type Logger, type Registry } from '@fairlead/observability';
+import type { AuditPolicy } from './audit-trail.js';
+
+export interface AuditSettings {
+  /** Of the spool, and of this replica alone. */
+  readonly dir: string;
+  readonly maxBytes: number;
+  readonly policy: AuditPolicy;
+}
+
+/** Where a replica keeps on record what goes through its doors, and how strictly. Whoever opened it disposes of it, after the replica has stopped. */
+export interface GatewayAudit extends AsyncDisposable {
+  readonly spool: AuditSpool;
+  readonly policy: AuditPolicy;
+  readonly onForwarded: (records: number) => void;
+}
+
+const SYNC_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+/** Opens the spool and meters it. ALREADY_EXISTS while another process has the directory; UNAVAILABLE if it cannot be written to. */
+export async function openAudit(
+  { dir, maxBytes, policy }: AuditSettings,
+  registry: Registry,
+  logger: Logger,
+): Promise<GatewayAudit> {
+  const registers = [registry];
+  const syncSeconds = new Histogram({
+    name: 'fairlead_gateway_audit_sync_seconds',
+    help: 'How long it took until records in the audit spool were durable, for all that waited together.',
+    buckets: SYNC_SECONDS,
+    registers,
+  });
+  const spool = await AuditSpool.open({ dir, maxBytes, logger, onSynced: (seconds) => syncSeconds.observe(seconds) });
+  const forwarded = new Counter({
+    name: 'fairlead_gateway_audit_forwarded_total',
+    help: 'Audit records that JetStream has taken over from the spool.',
+    registers,
+  });
+  meterSpool(spool, registry);
+  return {
+    spool,
+    policy,
+    onForwarded: (records) => forwarded.inc(records),
+    [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose](),
+  };
+}
+
+function meterSpool(spool: AuditSpool, registry: Registry): void {
+  const gauge = (name: string, help: string, read: () => number): void =>
+    gaugeAtScrape(registry, { name, help }, (at) => at.set(read()));
+  gauge(
+    'fairlead_gateway_audit_records',
+    'Audit records in the spool that JetStream does not have yet.',
+    () => spool.records,
+  );
+  gauge('fairlead_gateway_audit_bytes', 'Bytes that the audit spool takes on disk and in memory.', () => spool.bytes);
+  gauge(
+    'fairlead_gateway_audit_writable',
+    'Whether the audit spool can be written to: 1, or 0 while its disk fails or is full.',
+    () => (spool.failure === null ? 1 : 0),
+  );
+  let told = 0;
+  const lost: Counter = new Counter({
+    name: 'fairlead_gateway_audit_lost_total',
+    help: 'Audit records that could not be kept; the audit itself says how many, once there is room.',
+    registers: [registry],
+    collect: () => {
+      lost.inc(spool.lost - told);
+      told = spool.lost;
+    },
+  });
+}

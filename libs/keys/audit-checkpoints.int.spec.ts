@@ -1,0 +1,98 @@
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import type { AuditTreeToSign } from '@fairlead/contracts';
+import { openCheckpoint, parseVerifierKey, proveConsistency } from '@fairlead/transparency-log';
+import { LogInMemory } from '@fairlead/transparency-log/testing';
+import { expect, it } from 'vitest';
+import { AuditCheckpoints } from './feature/audit-checkpoints.js';
+import { keysOfEach, source, trustDomain, type KeysProcess } from './testing/keys-fixture.js';
+
+let keys: KeysProcess;
+let checkpoints: AuditCheckpoints;
+const fixture = keysOfEach(async () => {
+  keys = await fixture.start();
+  checkpoints = new AuditCheckpoints({ database: keys.database, source, ca: keys.ca });
+});
+
+/** A log that somebody keeps, and what to ask for when it is to be signed. */
+class KeptLog {
+  readonly #log = new LogInMemory();
+  #signed = 0;
+
+  append(count: number): this {
+    this.#log.append(Array.from({ length: count }, () => randomBytes(40)));
+    return this;
+  }
+
+  get root(): string {
+    return base64(this.#log.root);
+  }
+
+  async toSign(from = this.#signed): Promise<AuditTreeToSign> {
+    const { size } = this.#log.edge;
+    this.#signed = size;
+    const proof = await proveConsistency(this.#log, from, size);
+    return { incarnation: 1, size, root: this.root, from, proof: proof.map(base64) };
+  }
+}
+
+const base64 = (hash: Uint8Array): string => Buffer.from(hash).toString('base64');
+
+it('signs a tree that goes on from the one before, as others verify it', async () => {
+  const log = new KeptLog();
+  expect(await checkpoints.last('default')).toBeNull();
+  for (const count of [1, 300, 5]) {
+    const { signed, tree } = await checkpoints.sign('default', await log.append(count).toSign());
+    expect(signed).toBe(true);
+    expect(tree.origin).toBe(`${trustDomain}/audit/default`);
+    const opened = openCheckpoint(Buffer.from(tree.note), tree.origin, [parseVerifierKey(tree.verifierKey)]);
+    expect([opened.size, base64(opened.root)]).toEqual([tree.size, log.root]);
+    expect(await checkpoints.last('default')).toEqual(tree);
+  }
+});
+
+it('signs nothing that does not go on from it: another tree of that size, a smaller one, or one with a proof of another', async () => {
+  const [log, other] = [new KeptLog().append(10), new KeptLog().append(10)];
+  const first = await checkpoints.sign('default', await log.toSign());
+  const forked = { ...(await other.toSign()), from: 10 };
+  await expect(checkpoints.sign('default', forked)).rejects.toMatchObject({ code: 'CONFLICT' });
+  const changed = await other.append(5).toSign(10);
+  await expect(checkpoints.sign('default', changed)).rejects.toMatchObject({ code: 'CONFLICT' });
+  const smaller = { ...(await new KeptLog().append(9).toSign()), from: 10 };
+  await expect(checkpoints.sign('default', smaller)).rejects.toMatchObject({ code: 'CONFLICT' });
+  // From another tree than the last: it is told which that is, and nothing is signed.
+  expect(await checkpoints.sign('default', await other.toSign(0))).toEqual({ signed: false, tree: first.tree });
+  expect(await checkpoints.last('default')).toEqual(first.tree);
+  expect((await checkpoints.sign('default', await log.append(1).toSign())).signed).toBe(true);
+});
+
+it('keeps tenants apart, each with a key of its own that survives a restart', async () => {
+  const [own, others] = [new KeptLog().append(1), new KeptLog().append(1)];
+  const { tree } = await checkpoints.sign('default', await own.toSign());
+  const { tree: second } = await checkpoints.sign('shop', await others.toSign());
+  expect(second.verifierKey.split('+')[2]).not.toBe(tree.verifierKey.split('+')[2]);
+  const again = new AuditCheckpoints({ database: keys.database, source, ca: keys.ca });
+  const later = await again.sign('default', await own.append(1).toSign());
+  expect(later.tree.verifierKey).toBe(tree.verifierKey);
+});
+
+it('a log that lost its newest records begins anew under another origin, once, and it is told', async () => {
+  const log = new KeptLog().append(20);
+  const { tree: last } = await checkpoints.sign('default', await log.toSign());
+  const first = { size: 3, root: new KeptLog().append(3).root };
+  const wrong = checkpoints.beginAnew('default', { ...last, size: 19 }, first);
+  await expect(wrong).rejects.toMatchObject({ code: 'CONFLICT' });
+  const anew = await checkpoints.beginAnew('default', last, first);
+  expect(anew).toMatchObject({ incarnation: 2, size: 3, origin: `${trustDomain}/audit/default/2` });
+  openCheckpoint(Buffer.from(anew.note), anew.origin, [parseVerifierKey(anew.verifierKey)]);
+  const [{ body }] = (await keys.database.query('select body from outbox order by id desc limit 1')) as [
+    { body: string },
+  ];
+  expect(JSON.parse(body)).toMatchObject({
+    type: 'dev.fairlead.audit-log.begun-anew.v1',
+    data: { origin: anew.origin, lastNote: last.note },
+  });
+  await expect(checkpoints.beginAnew('default', last, first)).rejects.toMatchObject({ code: 'CONFLICT' });
+  // The old one is not signed again.
+  expect(await checkpoints.sign('default', await log.append(1).toSign())).toMatchObject({ signed: false });
+});
