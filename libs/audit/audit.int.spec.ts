@@ -192,6 +192,7 @@ describe('intents', () => {
     await audit.publish({ epoch, firstSeq: 3, records: [{ ...ended, phase: 'outcome', cause: 'COMPLETE' }] });
     for (let beat = 2; beat < 10; beat += 1) {
       await audit.beat(gatewayA, beat, began, instance);
+      // More often than the silence that is taken for its end, and for longer than that altogether: nothing else tells that it was not.
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect(await audit.all({ entry: 'unknown' })).toEqual([]);
     }
@@ -200,6 +201,7 @@ describe('intents', () => {
     for (let beat = 1; (await audit.all({ entry: 'unknown' })).length === 0; beat += 1) {
       expect(beat).toBeLessThan(100);
       await audit.beat(gatewayA, beat, new Date(began.getTime() + 60_000), later);
+      // It beats as a gateway does.
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
     expect(await audit.all({ entry: 'unknown' })).toMatchObject([
@@ -259,6 +261,7 @@ describe('what breaks', () => {
     const batches = Array.from({ length: 30 }, (_, at) => ({ epoch, firstSeq: at * 20 + 1, records: passages(20) }));
     const killing = (async () => {
       for (let kill = 0; kill < 2; kill += 1) {
+        // So that it dies among the batches, and not before them.
         await new Promise((resolve) => setTimeout(resolve, 100));
         audit.postgres.kill('SIGKILL');
         await audit.postgres.restart();
