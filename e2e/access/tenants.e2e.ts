@@ -52,6 +52,7 @@ function ask(by: AskApi, operation: DescribedOperation): Promise<ApiAnswer> {
   if (id === 'uploadBundle') return by(method, `${pathFor(operation)}?digest=${'0'.repeat(64)}`, undefined, 'x: y\n');
   const body = everything.bodyOf[id];
   if (takesBody && !body) throw new Error(`say in everything-of-a-tenant.ts what ${id} is asked with`);
+  if (id === 'tailAudit') return by(method, `${pathFor(operation)}?after=0`);
   if (id === 'getAuditTile') return by(method, `${pathFor(operation)}?path=tile/entries/000.p/1`);
   return by(method, pathFor(operation), takesBody ? body : undefined);
 }
@@ -61,7 +62,15 @@ const ofTenant = (operation: DescribedOperation): boolean => ['administrator', '
 const MAKES_ITS_OWN = new Set(['putGitHost', 'putAssignment', 'uploadBundle', 'importBundle']);
 
 /** What is asked for is told of there, too. */
-const GROWS_BY_ITSELF = new Set(['searchAudit', 'feedAudit', 'listAuditProducers', 'getAuditLog', 'listAuditEvidence']);
+const GROWS_BY_ITSELF = new Set([
+  'searchAudit',
+  'feedAudit',
+  'tailAudit',
+  'exportAudit',
+  'listAuditProducers',
+  'getAuditLog',
+  'listAuditEvidence',
+]);
 /** Each tenant's log has an entry of that number, of its own. */
 const NUMBERS_ITS_OWN = new Set(['getAuditEntry']);
 

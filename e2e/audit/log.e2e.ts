@@ -65,6 +65,15 @@ describe('an auditor finds', () => {
     });
     expect(await search('--entry', 'gap')).toEqual([]);
   });
+
+  it('all of it in a table, which says that it is whole', async () => {
+    const rows = (await fairlead(stack, 'audit', 'export', '--format', 'csv')).trimEnd().split('\n');
+    const [heading, ...entries] = rows;
+    const trailer = entries.pop();
+    expect(heading).toMatch(/^number,at,/);
+    expect(entries.map((row) => Number(row.split(',')[0]))).toEqual(entries.map((_, at) => at + 1));
+    expect(trailer).toBe(`complete,${entries.length},${entries.length},,,,,,,`);
+  });
 });
 
 interface Verified {

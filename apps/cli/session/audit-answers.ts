@@ -17,7 +17,6 @@ export const AuditEntry = z.looseObject({
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
 export const AuditEntryList = z.looseObject({ entries: z.array(AuditEntry), next: z.number().optional() });
-export const AuditFeed = z.looseObject({ entries: z.array(AuditEntry), next: z.number(), size: z.number() });
 export const AuditProducerList = z.looseObject({
   producers: z.array(
     z.looseObject({

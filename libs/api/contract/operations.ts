@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { accessOperations } from './access-operations.js';
 import { auditLogOperations } from './audit-log-operations.js';
 import { auditOperations } from './audit-operations.js';
+import { auditStreamOperations } from './audit-stream-operations.js';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
 import { catalogOperations } from './catalog-operations.js';
@@ -196,6 +197,7 @@ export const operations = {
   ...sessionOperations,
   ...auditLogOperations,
   ...auditOperations,
+  ...auditStreamOperations,
   ...tenantOperations,
   ...approvalOperations,
   ...caOperations,

@@ -39,11 +39,15 @@ export interface ScriptedServices extends AsyncDisposable {
   startGitops(): Promise<void>;
 }
 
-/** Answers as registration, as keys, as gitops, as the access service and as the audit service. */
-export async function serveScript(nats: SecuredNats, script: Script): Promise<ScriptedServices> {
+/** Answers as registration, as keys, as gitops, as the access service and, if it is said, as the audit service. */
+export async function serveScript(
+  nats: SecuredNats,
+  script: Script,
+  says: { readonly audit: boolean } = { audit: true },
+): Promise<ScriptedServices> {
   const keys = await serve(nats, 'keys', script);
   const access = await serve(nats, 'access', script);
-  const audit = await serve(nats, 'audit', script);
+  const audit = says.audit ? await serve(nats, 'audit', script) : undefined;
   let gitops = await serve(nats, 'gitops', script);
   let registration = await serve(nats, 'registration', script);
   return {
@@ -56,7 +60,7 @@ export async function serveScript(nats: SecuredNats, script: Script): Promise<Sc
       gitops = await serve(nats, 'gitops', script);
     },
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([keys.close(), access.close(), audit.close(), gitops.close(), registration.close()]);
+      await Promise.all([keys.close(), access.close(), audit?.close(), gitops.close(), registration.close()]);
     },
   };
 }
