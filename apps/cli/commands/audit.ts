@@ -113,6 +113,8 @@ function filtered(command: Command): Command {
         'event',
         'lost',
         'gap',
+        'rules',
+        'handshakes',
         'unknown',
         'unreadable',
       ]),

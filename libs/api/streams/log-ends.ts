@@ -41,7 +41,7 @@ export class LogEnds {
     while (waiting.size > 0) {
       await this.clock.sleep(this.lookEveryMs);
       const size = await this.#sizeOf(tenantId);
-      for (const { at, goOn } of [...waiting]) if (size > at) goOn();
+      for (const { at, goOn } of waiting) if (size > at) goOn();
     }
     this.#waiting.delete(tenantId);
   }
