@@ -81,6 +81,10 @@ spec:
     - name: certificate
       secret: {secretName: {{ . }}, defaultMode: 0440}
     {{- end }}
+    {{- if eq $role "gateway" }}
+    - name: audit-rules
+      configMap: {name: fairlead-audit-rules}
+    {{- end }}
     {{- if and (eq $role "gateway") (not $own.audit.volume) }}
     - name: audit
       emptyDir: {}
@@ -133,6 +137,7 @@ volumeMounts:
   {{- end }}
   {{- if eq .role "gateway" }}
   - {name: audit, mountPath: /var/lib/fairlead}
+  - {name: audit-rules, mountPath: /etc/fairlead-audit, readOnly: true}
   {{- end }}
   {{- with $own.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}
