@@ -50,7 +50,7 @@ beforeAll(async () => {
   });
   await installation.putGrants({ kind: 'user', name: 'corp:robot' }, { groups: ['fairlead:edit'] });
   await untilAnswered(installation, replica);
-  await eventually(async () => expect((await asRobot({ path: `${PODS}/warm` })).status).toBe(200), PATIENT);
+  await untilAnswered(installation, replica, { token: robot, path: `${PODS}/warm` }, PATIENT);
 });
 afterAll(async () => {
   await installation?.[Symbol.asyncDispose]();

@@ -20,13 +20,37 @@ const RESOURCE = { verb: 'list', apiGroup: '', resource: 'pods', subresource: ''
 
 function passage(said: Partial<AuditedPassage> = {}): AuditedPassage {
   return {
-    ...{ phase: 'outcome', id: randomUUID(), at: new Date(0).toISOString(), tenantId: 'shop', door: 'kube-api' },
-    ...{ kind: 'request', address: '', traceId: '', ingress: '', owner: null, session: '', clusterId: null },
-    ...{ cluster: 'prod-eu', identity: { ...IDENTITY, groups: ['corp:dev'] }, as: '', grantIds: [], method: 'GET' },
-    ...{ requestUri: '', userAgent: '', resource: RESOURCE, url: null, target: '', stream: null },
-    ...{ decision: 'allowed', status: 200, cause: 'COMPLETE', bytesUp: 0, bytesDown: 0, durationMs: 0 },
+    phase: 'outcome',
+    id: randomUUID(),
+    at: new Date(0).toISOString(),
+    tenantId: 'shop',
+    door: 'kube-api',
+    kind: 'request',
+    address: '',
+    traceId: '',
+    ingress: '',
+    owner: null,
+    session: '',
+    clusterId: null,
+    cluster: 'prod-eu',
+    identity: { ...IDENTITY, groups: ['corp:dev'] },
+    as: '',
+    grantIds: [],
+    method: 'GET',
+    requestUri: '',
+    userAgent: '',
+    resource: RESOURCE,
+    url: null,
+    target: '',
+    stream: null,
+    decision: 'allowed',
+    status: 200,
+    cause: 'COMPLETE',
+    bytesUp: 0,
+    bytesDown: 0,
+    durationMs: 0,
     ...said,
-  } as AuditedPassage;
+  };
 }
 const resource = (said: Partial<typeof RESOURCE>) => passage({ resource: { ...RESOURCE, ...said } });
 const url = (path: string) => passage({ resource: null, url: { verb: 'get', path } });

@@ -33,6 +33,8 @@ export const noAudit: AuditTrail = {
 /** `required`: nothing that may change anything goes on unless that is on record; otherwise what cannot be kept is counted, and goes on. */
 export type AuditPolicy = 'required' | 'best-effort';
 
+type Spool = Pick<AuditSpool, 'append' | 'appendDurably' | 'offer'>;
+
 /** What of it is put on record at all. */
 export interface AuditLevels {
   levelOf(passage: AuditedPassage): Recorded;
@@ -41,7 +43,7 @@ export interface AuditLevels {
 }
 
 export class SpooledAudit implements AuditTrail {
-  readonly #spool: AuditSpool;
+  readonly #spool: Spool;
   readonly #policy: AuditPolicy;
   readonly #levels: AuditLevels | undefined;
   readonly #strangers: StrangerRefusals;
@@ -50,7 +52,7 @@ export class SpooledAudit implements AuditTrail {
   readonly #intents = new Set<string>();
 
   /** Without levels all is put on record. */
-  constructor(spool: AuditSpool, policy: AuditPolicy, levels?: AuditLevels) {
+  constructor(spool: Spool, policy: AuditPolicy, levels?: AuditLevels) {
     this.#spool = spool;
     this.#policy = policy;
     this.#levels = levels;
