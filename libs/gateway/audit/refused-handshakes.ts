@@ -1,7 +1,7 @@
 import type { Server, TLSSocket } from 'node:tls';
 import { systemClock, type Clock } from '@fairlead/clock';
 import { NO_TENANT, type HandshakesRefused } from '@fairlead/contracts';
-import { BoundedMap, clientAddressOf } from '@fairlead/limits';
+import { BoundedMap, clientAddressOf, type ConnectionEnds } from '@fairlead/limits';
 
 /** How long they are added up. */
 const SUM_MS = 10_000;
@@ -38,7 +38,8 @@ export class RefusedHandshakes {
   add(door: string, cause: string, address: string): void {
     const sum = this.#sumOf(door, cause);
     sum.count += 1;
-    sum.addresses.set(address, (sum.addresses.get(address) ?? 0) + 1);
+    // Not known any more.
+    if (address !== '') sum.addresses.set(address, (sum.addresses.get(address) ?? 0) + 1);
     this.#timer ??= setTimeout(() => this.tell(), SUM_MS).unref();
   }
 
@@ -92,7 +93,13 @@ export function noteRefusedHandshake(
   socket: TLSSocket,
 ): void {
   const cause = refusalIn(error, socket);
-  if (cause !== null) audit.handshake(door, cause, clientAddressOf(socket));
+  if (cause !== null) audit.handshake(door, cause, addressOf(socket));
+}
+
+/** Of a TLS socket that it ended itself, as for a certificate of a strange authority, Node (24.21) has forgotten the ends; of the TCP socket below it has not, as somebody asked while it was open. */
+function addressOf(socket: TLSSocket & { readonly _parent?: ConnectionEnds }): string {
+  const address = clientAddressOf(socket);
+  return address === '' && socket._parent ? clientAddressOf(socket._parent) : address;
 }
 
 function refusalIn(error: NodeJS.ErrnoException, socket: TLSSocket): string | null {
