@@ -6,14 +6,11 @@ import { resolve } from 'node:path';
 import { messageOf } from '@fairlead/errors';
 import { failure, usage } from '../failure.js';
 
-/**
- * Writes lines, as fast as they are taken. JSON escapes what moves a cursor, but for the second block of control characters, and what changes direction: these go as they do in JSON, which
- * no other text of ours has.
- */
+/** Writes lines, as fast as they are taken. What would move a cursor or change direction is escaped as in JSON. */
 export function lineWriter(output: Writable): (line: string) => Promise<void> {
   return async (line) => {
     if (output.errored) throw output.errored;
-    const harmless = line.replaceAll(/[\u007f-\u009f\p{Cf}]/gu, escaped);
+    const harmless = line.replaceAll(/[\p{Cc}\p{Cf}]/gu, escaped);
     if (!output.write(`${harmless}\n`)) await once(output, 'drain');
   };
 }
