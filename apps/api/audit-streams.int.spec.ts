@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { startScriptedApi, type ScriptedApi } from '@fairlead/api/testing';
+import { auditFixture, newEpoch, passage, passages, type AuditFixture } from '@fairlead/audit/testing';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { auditFixture, newEpoch, passage, passages, type AuditFixture } from './testing/audit-fixture.js';
 
 const PATIENCE = { timeoutMs: 60_000 };
 
