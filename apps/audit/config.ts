@@ -1,6 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { witnessesToAsk } from '@fairlead/audit';
 import { loadConfig } from '@fairlead/config';
+import { messageOf } from '@fairlead/errors';
 import { credentialOf, serviceSettings } from '@fairlead/service/process';
 import { z } from 'zod';
+
+const witnessFile = z.string().transform((path, context) => {
+  try {
+    return witnessesToAsk(readFileSync(path, 'utf8'));
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: `these witnesses cannot be asked: ${messageOf(error)}` });
+    return z.NEVER;
+  }
+});
 
 const Config = z.object({
   ...serviceSettings,
@@ -11,6 +23,10 @@ const Config = z.object({
   FAIRLEAD_AUDIT_GAP_SECONDS: z.coerce.number().int().min(1).max(3_600).default(60),
   /** What a gateway began is `unknown` once it has been silent, or gone, for so long. */
   FAIRLEAD_AUDIT_UNKNOWN_SECONDS: z.coerce.number().int().min(15).max(86_400).default(300),
+  /** A file of witnesses that are asked to cosign the checkpoints of all logs: C2SP tlog-policy, of which those with a URL are asked. Absent: nobody is. */
+  FAIRLEAD_AUDIT_WITNESSES: witnessFile.optional(),
+  /** How often witnesses are asked about a log that has grown; after failures more and more seldom, down to every ten minutes. */
+  FAIRLEAD_AUDIT_WITNESS_SECONDS: z.coerce.number().int().min(1).max(86_400).default(10),
 });
 export type Config = z.output<typeof Config>;
 

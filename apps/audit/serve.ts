@@ -1,6 +1,7 @@
 import {
   AUDIT_MIGRATIONS,
   appendToTree,
+  askWitnesses,
   signTrees,
   startAudit,
   type AuditOptions,
@@ -14,6 +15,8 @@ import { readConfig, type Config } from './config.js';
 
 const LOOK_EVERY_MS = 5_000;
 const SIGN_EVERY_MS = 2_000;
+/** For one request to a witness. */
+const WITNESS_TIMEOUT_MS = 10_000;
 
 export const audit: ServiceDefinition<Config> = {
   role: 'audit',
@@ -33,7 +36,12 @@ export const audit: ServiceDefinition<Config> = {
         now: () => new Date(),
       };
       const started = await host.retryWhileAway(() => startAudit(runtime, nats, optionsOf(config)));
-      host.use(signTrees({ database, logger, rpc: createRpcClient(nats, host.source), everyMs: SIGN_EVERY_MS }));
+      const rpc = createRpcClient(nats, host.source);
+      host.use(signTrees({ database, logger, rpc, everyMs: SIGN_EVERY_MS }));
+      const { witnesses } = optionsOf(config);
+      const everyMs = config.FAIRLEAD_AUDIT_WITNESS_SECONDS * 1_000;
+      const asking = { database, logger, rpc, witnesses, everyMs, timeoutMs: WITNESS_TIMEOUT_MS, now: runtime.now };
+      if (witnesses.length > 0) host.use(askWitnesses(asking));
       return host.use(started).module;
     },
   }),
@@ -45,6 +53,7 @@ function optionsOf(config: Config): AuditOptions {
     gapGraceMs: config.FAIRLEAD_AUDIT_GAP_SECONDS * 1_000,
     gatewaySilenceMs: config.FAIRLEAD_AUDIT_UNKNOWN_SECONDS * 1_000,
     lookEveryMs: LOOK_EVERY_MS,
+    witnesses: config.FAIRLEAD_AUDIT_WITNESSES ?? [],
   };
 }
 

@@ -2,6 +2,7 @@ import {
   StatementRevocationLists,
   AccessStatementSigner,
   AuditCheckpoints,
+  CheckpointFiles,
   CertificateIssuer,
   ClusterWatch,
   CurrentCa,
@@ -104,6 +105,9 @@ function build(
   const servingNames = { api: config.FAIRLEAD_API_SERVING_NAMES, gateway: config.FAIRLEAD_GATEWAY_SERVING_NAMES };
   const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
   const belongs: BelongsTo = (tenantId, clusterId) => clusters.belongs(tenantId, clusterId);
+  const dir = config.FAIRLEAD_AUDIT_CHECKPOINTS_DIR;
+  const files =
+    dir === undefined ? undefined : new CheckpointFiles({ dir, logger: runtime.logger, now: () => ca.now() });
   const currentEnrolment: CurrentEnrolment = (tenantId, clusterId) => clusters.currentEnrolment(tenantId, clusterId);
   return KeysModule.around(
     {
@@ -113,7 +117,7 @@ function build(
       endpoints: new LinkEndpoints({ ...runtime, ca, recoveryWindowSeconds }),
       accessStatements: new AccessStatementSigner({ ...runtime, ca, belongs }),
       statementRevocations,
-      auditCheckpoints: new AuditCheckpoints({ ...runtime, ca }),
+      auditCheckpoints: new AuditCheckpoints({ ...runtime, ca, files }),
     },
     git,
   );

@@ -4,4 +4,7 @@ export { type AppendToLog } from './store/entries.js';
 export { countNothing, type Counts, type Part, type Runtime } from './feature/runtime.js';
 export { startAudit, type AuditOptions, type StartedAudit } from './feature/start-audit.js';
 export { appendToTree } from './feature/audit-tree.js';
+export { askWitnesses, type AskWitnessesOptions, type AskedWitness } from './feature/ask-witnesses.js';
+export { witnessesToAsk } from './feature/witness-file.js';
+export { leafOf } from './domain/leaf.js';
 export { signTrees } from './feature/sign-trees.js';

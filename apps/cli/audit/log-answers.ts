@@ -18,3 +18,18 @@ export const AuditEvidenceList = z.looseObject({
   next: z.number(),
   size: z.number(),
 });
+
+export const AuditWitnessList = z.looseObject({
+  witnesses: z.array(
+    z.looseObject({
+      name: z.string(),
+      verifierKey: z.string(),
+      state: z.string(),
+      why: z.string(),
+      size: z.number(),
+      cosignedAt: z.string().nullable(),
+      askedAt: z.string().nullable(),
+    }),
+  ),
+  checkpoints: z.array(z.looseObject({ size: z.number(), checkpoint: z.string() })),
+});

@@ -1,4 +1,13 @@
-import { AuditEvidence, AuditTilePath, SignedAuditTree } from '@fairlead/contracts';
+import {
+  AuditEvidence,
+  AuditTilePath,
+  AuditWitness as Witness,
+  AuditWitnesses,
+  CosignedCheckpoint as Cosigned,
+  MAX_AUDIT_WITNESSES,
+  MAX_COSIGNED_CHECKPOINTS,
+  SignedAuditTree,
+} from '@fairlead/contracts';
 import { z } from 'zod';
 import { json, operationsOf } from './operation.js';
 
@@ -41,6 +50,18 @@ const AuditEvidenceQuery = z.strictObject({
     .describe('Only entries with a higher number.'),
 });
 
+export const AuditWitness = Witness.describe('A witness that is asked to cosign the log, and what it made of it.');
+export const CosignedCheckpoint = Cosigned.describe(
+  'A checkpoint with the lines of witnesses below that of the log (C2SP tlog-cosignature).',
+);
+export const AuditWitnessList = AuditWitnesses.extend({
+  witnesses: z.array(AuditWitness).max(MAX_AUDIT_WITNESSES),
+  checkpoints: z
+    .array(CosignedCheckpoint)
+    .max(MAX_COSIGNED_CHECKPOINTS)
+    .describe('The newest that anybody cosigned, the largest first.'),
+});
+
 /** What the audit log is verified by, without believing the server. */
 export const auditLogOperations = operationsOf('audit', {
   getAuditLog: {
@@ -62,5 +83,11 @@ export const auditLogOperations = operationsOf('audit', {
     summary: 'List what entries of the audit log were made of',
     query: AuditEvidenceQuery,
     answers: [json(200, 'Bodies and nonces.', AuditEvidenceList)],
+  },
+  listAuditWitnesses: {
+    route: 'GET /v1/audit/log/witnesses',
+    summary: 'List which witnesses cosigned the audit log, and what they cosigned',
+    description: 'Witnesses are told of here by the server: verify what they signed by keys that you have from them.',
+    answers: [json(200, 'Witnesses and cosigned checkpoints.', AuditWitnessList)],
   },
 });

@@ -15,7 +15,15 @@ export {
   LockdownList,
   UserList,
 } from './access-operations.js';
-export { AuditEvidenceItem, AuditEvidenceList, AuditLogHead, AuditTile } from './audit-log-operations.js';
+export {
+  AuditEvidenceItem,
+  AuditEvidenceList,
+  AuditLogHead,
+  AuditTile,
+  AuditWitness,
+  AuditWitnessList,
+  CosignedCheckpoint,
+} from './audit-log-operations.js';
 export { Credential } from './credential-operations.js';
 export { LoginOptions, LoginSecrets } from './login-operations.js';
 export { AuditEntryList, AuditEntry, AuditFeed, AuditProducerList } from './audit-operations.js';

@@ -27,4 +27,9 @@ export class AuditLogController {
   evidence(@Asked() { tenantId, query }: Call<'listAuditEvidence'>) {
     return this.backend.read(auditLogRpc.evidence, tenantId, query);
   }
+
+  @Serve('listAuditWitnesses')
+  witnesses(@Asked() { tenantId }: Call<'listAuditWitnesses'>) {
+    return this.backend.read(auditLogRpc.witnesses, tenantId, {});
+  }
 }

@@ -2,13 +2,17 @@ import { auditLogRpc } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
 import { AuditTree } from './audit-tree.js';
+import { AuditWitnesses } from './audit-witnesses.js';
 
 type Asked<Method extends keyof typeof auditLogRpc> = RpcRequest<(typeof auditLogRpc)[Method]>;
 
 /** What a log is verified by. */
 @Controller()
 export class AuditLogController {
-  constructor(private readonly tree: AuditTree) {}
+  constructor(
+    private readonly tree: AuditTree,
+    private readonly auditWitnesses: AuditWitnesses,
+  ) {}
 
   @RpcHandler(auditLogRpc.tile)
   async tile({ tenantId, input }: Asked<'tile'>) {
@@ -19,5 +23,10 @@ export class AuditLogController {
   @RpcHandler(auditLogRpc.evidence)
   async evidence({ tenantId, input }: Asked<'evidence'>) {
     return this.tree.evidence(tenantId, input.after);
+  }
+
+  @RpcHandler(auditLogRpc.witnesses)
+  async witnesses({ tenantId }: Asked<'witnesses'>) {
+    return this.auditWitnesses.list(tenantId);
   }
 }

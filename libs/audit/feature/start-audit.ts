@@ -6,7 +6,9 @@ import { announceGaps } from './announce-gaps.js';
 import { AuditController } from './audit.controller.js';
 import { AuditLogController } from './audit-log.controller.js';
 import { AuditLog } from './audit-log.js';
+import type { AskedWitness } from './ask-witnesses.js';
 import { AuditTree } from './audit-tree.js';
+import { AuditWitnesses } from './audit-witnesses.js';
 import { Ingest } from './ingest.js';
 import { keepDays, makeDays } from './keep-days.js';
 import { LiveGateways } from './live-gateways.js';
@@ -21,6 +23,8 @@ export interface AuditOptions {
   readonly gatewaySilenceMs: number;
   /** How often gaps and intents are looked at. */
   readonly lookEveryMs: number;
+  /** Those that are asked to cosign the logs, to be told of. */
+  readonly witnesses: readonly AskedWitness[];
 }
 
 export interface StartedAudit extends AsyncDisposable {
@@ -59,6 +63,7 @@ export async function startAudit(runtime: Runtime, nats: NatsConnection, options
       providers: [
         { provide: AuditLog, useValue: new AuditLog(runtime) },
         { provide: AuditTree, useValue: new AuditTree(runtime.database) },
+        { provide: AuditWitnesses, useValue: new AuditWitnesses(runtime.database, options.witnesses) },
       ],
     },
     [Symbol.asyncDispose]: () => parts.disposeAsync(),

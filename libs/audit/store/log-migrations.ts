@@ -25,5 +25,37 @@ class AuditTrees1797300000000 implements MigrationInterface {
   }
 }
 
+/** What witnesses made of each log, and the checkpoints that they cosigned (C2SP tlog-witness). */
+class AuditWitnesses1797500000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    // Whoever sets this forward is the one that asks until then.
+    await runner.query(`alter table audit_trees add column witnesses_after timestamptz not null default '-infinity'`);
+    await runner.query(`create table audit_witnesses (
+      tenant_id text not null,
+      incarnation int not null,
+      verifier_key text not null,
+      state text not null,
+      why text not null,
+      size bigint not null,
+      cosigned_at timestamptz,
+      asked_at timestamptz not null,
+      failures int not null,
+      ask_after timestamptz not null,
+      primary key (tenant_id, incarnation, verifier_key)
+    )`);
+    await runner.query(`create table audit_cosigned (
+      tenant_id text not null,
+      incarnation int not null,
+      size bigint not null,
+      note text not null,
+      primary key (tenant_id, incarnation, size)
+    )`);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 /** Forward only, in order. A released one is never changed. */
-export const LOG_MIGRATIONS = [AuditTrees1797300000000];
+export const LOG_MIGRATIONS = [AuditTrees1797300000000, AuditWitnesses1797500000000];

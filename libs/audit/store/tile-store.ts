@@ -1,3 +1,4 @@
+import { readFrom } from '@fairlead/persistence';
 import {
   HASH_BYTES,
   decodeEntryBundle,
@@ -7,7 +8,7 @@ import {
   type Tile,
   type TileReader,
 } from '@fairlead/transparency-log';
-import type { EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 
 /** One tree: of a tenant, and which of its trees. */
 export interface TreeName {
@@ -58,5 +59,21 @@ export class StoredTiles implements TileReader {
        on conflict (tenant_id, incarnation, kind, index) do update set bytes = excluded.bytes`,
       [tenantId, incarnation, kind, index, Buffer.from(bytes)],
     );
+  }
+}
+
+/** The same, each read on its own: for whoever waits for somebody outside meanwhile, and holds no connection. */
+export class TilesOfDatabase implements TileReader {
+  constructor(
+    private readonly database: DataSource,
+    private readonly tree: TreeName,
+  ) {}
+
+  readTile(tile: Tile): Promise<Uint8Array | undefined> {
+    return readFrom(this.database, (manager) => new StoredTiles(manager, this.tree).readTile(tile));
+  }
+
+  readEntryBundle(bundle: EntryBundle): Promise<Uint8Array | undefined> {
+    return readFrom(this.database, (manager) => new StoredTiles(manager, this.tree).readEntryBundle(bundle));
   }
 }

@@ -30,6 +30,7 @@ const OPTIONS: AuditOptions = {
   gapGraceMs: 1_000,
   gatewaySilenceMs: 1_000,
   lookEveryMs: 100,
+  witnesses: [],
 };
 
 /** The audit service in this process, on a real Postgres and nats-server. */

@@ -57,7 +57,9 @@ export function parseWitnessPolicy(text: string): WitnessPolicy {
 export function countingPolicy(verifierKeys: readonly string[], needed: number): WitnessPolicy {
   const lines = verifierKeys.map((key, index) => `witness ${index + 1} ${key}`);
   const names = verifierKeys.map((_, index) => String(index + 1));
-  return parseWitnessPolicy([...lines, `group all-of-them ${needed} ${names.join(' ')}`, 'quorum all-of-them'].join('\n'));
+  return parseWitnessPolicy(
+    [...lines, `group all-of-them ${needed} ${names.join(' ')}`, 'quorum all-of-them'].join('\n'),
+  );
 }
 
 /**
@@ -138,7 +140,8 @@ class PolicyReading {
       this.#members.add(member);
     }
     const needed = { any: 1, all: members.length }[threshold] ?? (/^[1-9]\d?$/.test(threshold) ? Number(threshold) : 0);
-    if (needed < 1 || needed > members.length) throw malformed(line, `${threshold} of ${members.length} cannot be asked for`);
+    if (needed < 1 || needed > members.length)
+      throw malformed(line, `${threshold} of ${members.length} cannot be asked for`);
     this.#define(line, name);
     this.#groups.set(name, { needed, members });
   }
@@ -156,5 +159,8 @@ class PolicyReading {
 }
 
 function malformed(line: number, why: string): FairleadError {
-  return new FairleadError('INVALID_ARGUMENT', `this is no policy of witnesses: ${line > 0 ? `line ${line}: ` : ''}${why}`);
+  return new FairleadError(
+    'INVALID_ARGUMENT',
+    `this is no policy of witnesses: ${line > 0 ? `line ${line}: ` : ''}${why}`,
+  );
 }

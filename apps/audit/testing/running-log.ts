@@ -1,0 +1,170 @@
+import { writeFile } from 'node:fs/promises';
+import { leafOf, type AskedWitness } from '@fairlead/audit';
+import { newEpoch, passages } from '@fairlead/audit/testing';
+import {
+  MAX_AUDIT_BATCH,
+  auditLogRpc,
+  auditRpc,
+  auditSubject,
+  keysRpc,
+  type AuditEntry,
+  type AuditWitnesses,
+  type SignedAuditTree,
+} from '@fairlead/contracts';
+import { createRpcClient, type RpcClient } from '@fairlead/messaging';
+import { gatewayA } from '@fairlead/messaging/testing';
+import { serviceProcesses, type ServiceProcesses } from '@fairlead/service/testing';
+import { eventually } from '@fairlead/testing';
+import {
+  EMPTY_LOG,
+  EMPTY_ROOT,
+  appendBatch,
+  entryBundlePath,
+  parseVerifierKey,
+  tilePath,
+  type NoteVerifier,
+  type TileReader,
+} from '@fairlead/transparency-log';
+import { jetstream } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { Client } from 'pg';
+import { expect } from 'vitest';
+
+const PATIENCE = { timeoutMs: 60_000 };
+const api = { role: 'api', credential: 'api' } as const;
+
+/** `keys` and the audit service as processes, and what an auditor, a gateway and an attacker with all rights on the database do. */
+export class RunningLog implements AsyncDisposable {
+  readonly #epoch = newEpoch();
+  #published = 0;
+
+  private constructor(
+    readonly services: ServiceProcesses<'keys' | 'audit'>,
+    readonly asApi: RpcClient,
+    readonly sql: Client,
+    readonly gateway: NatsConnection,
+    /** What witnesses know: by origin, the keys of logs. */
+    readonly knownLogs: Map<string, readonly NoteVerifier[]>,
+  ) {}
+
+  static async start(
+    knownLogs: Map<string, readonly NoteVerifier[]>,
+    witnesses: readonly AskedWitness[],
+  ): Promise<RunningLog> {
+    const services = await serviceProcesses(['keys', 'audit']);
+    const policy = services.scratch.file('witnesses.policy');
+    const lines = witnesses.map(({ verifierKey, url }, at) => `witness w${at} ${verifierKey} ${url.href}`);
+    await writeFile(policy, `${lines.join('\n')}\nquorum none\n`);
+    const { environments } = services;
+    Object.assign(environments.get('audit') ?? {}, {
+      FAIRLEAD_AUDIT_WITNESSES: policy,
+      FAIRLEAD_AUDIT_WITNESS_SECONDS: '1',
+    });
+    const checkpointsDir = services.scratch.file('checkpoints');
+    Object.assign(environments.get('keys') ?? {}, { FAIRLEAD_AUDIT_CHECKPOINTS_DIR: checkpointsDir });
+    for (const service of ['keys', 'audit'] as const) {
+      expect(await services.migrate(service)).toEqual([0, 0]);
+      services.start(service);
+    }
+    await services.untilAllReady();
+    const sql = new Client({ connectionString: services.postgres.info.adminUrl.replace(/\/postgres$/, '/fairlead') });
+    await sql.connect();
+    const asApi = createRpcClient(await services.nats.connect(api), api);
+    return new RunningLog(services, asApi, sql, await services.nats.connect(gatewayA), knownLogs);
+  }
+
+  get checkpointsDir(): string {
+    return this.services.scratch.file('checkpoints');
+  }
+
+  /** Lets so much pass through a door, and waits until `keys` has signed it. */
+  async grow(count: number, tenantId: string): Promise<SignedAuditTree> {
+    const before = await this.size(tenantId);
+    await this.publish(count, tenantId);
+    return eventually(async () => {
+      const tree = await this.signed(tenantId);
+      expect(tree?.size).toBeGreaterThanOrEqual(before + count);
+      return tree!;
+    }, PATIENCE);
+  }
+
+  async publish(count: number, tenantId: string): Promise<void> {
+    for (let left = count; left > 0; left -= MAX_AUDIT_BATCH) {
+      const records = passages(Math.min(left, MAX_AUDIT_BATCH), { tenantId });
+      const batch = { epoch: this.#epoch, firstSeq: this.#published + 1, records };
+      this.#published += records.length;
+      await jetstream(this.gateway).publish(auditSubject('gateway-a'), JSON.stringify(batch));
+    }
+  }
+
+  async size(tenantId: string): Promise<number> {
+    return (await this.asApi.call(auditRpc.read, tenantId, {})).size;
+  }
+
+  async entries(tenantId: string): Promise<AuditEntry[]> {
+    return (await this.asApi.call(auditRpc.read, tenantId, { after: 0, limit: 200 })).entries;
+  }
+
+  async signed(tenantId: string): Promise<SignedAuditTree | null> {
+    return (await this.asApi.call(keysRpc.auditLog, tenantId, {})).tree;
+  }
+
+  /** Tells the witnesses of a log, as whoever runs them does. */
+  introduce({ origin, verifierKey }: SignedAuditTree): void {
+    this.knownLogs.set(origin, [parseVerifierKey(verifierKey)]);
+  }
+
+  async witnesses(tenantId: string): Promise<AuditWitnesses> {
+    return this.asApi.call(auditLogRpc.witnesses, tenantId, {});
+  }
+
+  tiles(tenantId: string): TileReader {
+    const read = async (path: string): Promise<Uint8Array> =>
+      Buffer.from((await this.asApi.call(auditLogRpc.tile, tenantId, { path })).bytes, 'base64');
+    return {
+      readTile: (tile) => read(tilePath(tile)),
+      readEntryBundle: (bundle) => read(entryBundlePath(bundle)),
+    };
+  }
+
+  /** The whole log written anew, with one body changed, all leaves, tiles and the root; and `keys` made to forget what it signed. */
+  async rewrite(tenantId: string): Promise<void> {
+    await this.sql.query('begin');
+    await this.sql.query('lock table audit.tenant_logs in share mode');
+    const { rows } = await this.sql.query<{ number: string; body: string; nonce: Buffer }>(
+      'select number, body, nonce from audit.entries where tenant_id = $1 order by number',
+      [tenantId],
+    );
+    const bodies = rows.map(({ body }, at) => (at === 2 ? body.replaceAll('dana', 'nobody') : body));
+    const leaves = rows.map(({ nonce }, at) => leafOf(bodies[at] ?? '', nonce).bytes);
+    const forged = appendBatch(EMPTY_LOG, leaves);
+    await this.sql.query('update audit.entries set body = $2 where tenant_id = $1 and number = 3', [
+      tenantId,
+      bodies[2],
+    ]);
+    await this.sql.query('delete from audit.audit_tiles where tenant_id = $1', [tenantId]);
+    for (const [kind, index, bytes] of [
+      ...forged.newTiles.map(({ level, index, bytes }) => [level, index, bytes] as const),
+      ...forged.newBundles.map(({ index, bytes }) => [-1, index, bytes] as const),
+    ])
+      await this.sql.query('insert into audit.audit_tiles values ($1, 1, $2, $3, $4)', [
+        tenantId,
+        kind,
+        index,
+        Buffer.from(bytes),
+      ]);
+    const root = Buffer.from(forged.root);
+    await this.sql.query('update audit.audit_trees set root = $2, signed_size = 0 where tenant_id = $1', [
+      tenantId,
+      root,
+    ]);
+    const empty = Buffer.from(EMPTY_ROOT).toString('base64');
+    await this.sql.query('update keys.audit_logs set size = 0, root = $2 where tenant_id = $1', [tenantId, empty]);
+    await this.sql.query('commit');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sql.end();
+    await this.services[Symbol.asyncDispose]();
+  }
+}

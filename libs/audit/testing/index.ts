@@ -1,0 +1,1 @@
+export { newEpoch, passage, passages } from './audit-fixture.js';
