@@ -1,7 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { auditLogRpc } from '@fairlead/contracts';
 import { generateKeyPairSync } from 'node:crypto';
+import { backUpLog, restoreLog } from '@fairlead/audit/testing';
 import { eventually as poll } from '@fairlead/testing';
 import {
   countingPolicy,
@@ -62,12 +65,9 @@ describe('witnesses', () => {
       expect(verifyPolicy(Buffer.from(newest?.checkpoint ?? ''), countingPolicy(keys(), 2)).reached).toBe(true);
       return newest!;
     });
-    expect(await saidOf('default')).toEqual([
-      ['witness.test/w1', 'cosigned', cosigned.size],
-      ['witness.test/w2', 'cosigned', cosigned.size],
-      ['witness.test/away', 'away', 0],
-    ]);
-    expect(witnesses.map(({ latest }) => latest.get(first.origin)?.size)).toEqual([cosigned.size, cosigned.size]);
+    // Events are told in this log, too: it may have grown meanwhile.
+    for (const { latest } of witnesses) expect(latest.get(first.origin)?.size).toBeGreaterThanOrEqual(cosigned.size);
+    expect((await saidOf('default'))[2]).toEqual(['witness.test/away', 'away', 0]);
   });
 
   it('of which one was away catch up, with a proof from where they are', async () => {
@@ -95,7 +95,7 @@ describe('a log that was rewritten by SQL, with all tiles', () => {
       return newest!;
     });
     // Whoever does this has the machine of `keys`, too.
-    await rm(log.checkpointsDir, { recursive: true, force: true });
+    await rm(join(log.checkpointsDir, tenantId), { recursive: true });
     await log.rewrite(tenantId);
     const forged = await log.grow(5, tenantId);
     expect(forged.origin).toBe(honest.origin);
@@ -113,5 +113,60 @@ describe('a log that was rewritten by SQL, with all tiles', () => {
     expect(await verifyLog(log.tiles(tenantId), [tree])).toEqual({ ok: true, size: forged.size });
     const cosigned = { size: honest.size, root: Buffer.from(honest.root, 'base64') };
     expect(await verifyLog(log.tiles(tenantId), [cosigned, tree])).toMatchObject({ ok: false, kind: 'rewritten' });
+  });
+});
+
+describe('a log of which the database was restored to an older point', () => {
+  const tenantId = 'bank';
+  const treeOf = ({ size, root }: { size: number; root: string }) => ({ size, root: Buffer.from(root, 'base64') });
+
+  it('gets no checkpoint, and begins anew under another origin that links what was signed', async () => {
+    const kept = await log.grow(300, tenantId);
+    log.introduce(kept);
+    await log.as('audit', (query) => backUpLog(query, tenantId));
+    const last = await log.grow(7, tenantId);
+    // As a Postgres that is restored as a whole: `keys` has forgotten with it.
+    await log.as('audit', (query) => restoreLog(query, tenantId));
+    await log.as('keys', (query) =>
+      query('update audit_logs set size = $2, root = $3, note = $4 where tenant_id = $1', [
+        tenantId,
+        kept.size,
+        kept.root,
+        kept.note,
+      ]),
+    );
+    await log.publish(3, tenantId);
+    await eventually(async () => {
+      expect(await log.size(tenantId)).toBe(kept.size + 3);
+      expect(log.services.started.get('audit')?.output()).toContain('307 records of it were signed');
+    });
+    expect(await log.signed(tenantId)).toEqual(last);
+    const ask = (force = false) => log.asApi.call(auditLogRpc.beginAnew, tenantId, { by: 'dana', force });
+    const { tree, previous } = await ask();
+    expect(previous).toEqual({ origin: last.origin, size: last.size });
+    expect(tree.origin).toBe(`${last.origin}/2`);
+    const [link] = await log.found(tenantId, 'begun-anew');
+    const said = { origin: last.origin, size: last.size, verifierKey: last.verifierKey, checkpoint: last.note };
+    expect(link).toMatchObject({ number: kept.size + 4, user: 'dana' });
+    const left = { kept: kept.size + 3, signed: expect.any(Number) as number };
+    expect(link?.body).toEqual({ statement: 'begun-anew', incarnation: 2, ...left, last: said, by: 'dana' });
+    // All that is left of what was signed before is in it, and it goes on.
+    const grown = await log.grow(260, tenantId);
+    expect(grown.origin).toBe(tree.origin);
+    const known = [treeOf(kept), treeOf(tree), treeOf(grown)];
+    expect(await verifyLog(log.tiles(tenantId), known)).toEqual({ ok: true, size: grown.size });
+    await expect(ask()).rejects.toMatchObject({ code: 'CONFLICT' });
+    // It is another log for witnesses: one that was told of it cosigns it.
+    log.introduce(grown);
+    await log.grow(1, tenantId);
+    await eventually(async () =>
+      expect(witnesses[0]?.latest.get(grown.origin)?.size).toBeGreaterThanOrEqual(grown.size),
+    );
+    expect((await ask(true)).tree.origin).toBe(`${last.origin}/3`);
+  });
+
+  it('that nobody signed yet has nothing to begin anew', async () => {
+    const ask = log.asApi.call(auditLogRpc.beginAnew, 'nobody', { by: 'dana', force: true });
+    await expect(ask).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 });

@@ -1,14 +1,19 @@
 import { execFile } from 'node:child_process';
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { FORGET_SIGNED, backUpLog, restoreLog, rewriteLog, type Query } from '@fairlead/audit/testing';
+import type { Service } from '@fairlead/contracts';
 import type { Stack } from '@fairlead/stack';
 import { findBinary } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
+import { parseVerifierKey, type NoteVerifier } from '@fairlead/transparency-log';
+import { startTestWitness, type TestWitness } from '@fairlead/transparency-log/testing';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fairlead } from '../support/fairlead.js';
 import { connectAs, queryDatabase } from '../support/service-database.js';
-import { kubectl, startTestStack, whoHoldsTheLink, type TestStack } from '../support/test-stack.js';
+import { kubectl, scratchStateDir, startTestStack, whoHoldsTheLink, type TestStack } from '../support/test-stack.js';
 
 /** From a door by spool, stream and ingest to an entry; and until a checkpoint is of it. */
 const SEEN_WITHIN_MS = 30_000;
@@ -16,13 +21,23 @@ const FSCK_TIMEOUT_MS = 60_000;
 
 let running: TestStack;
 let stack: Stack;
+/** What witnesses know: by origin, the keys of logs. */
+const knownLogs = new Map<string, readonly NoteVerifier[]>();
+const witnesses: TestWitness[] = [];
 
 beforeAll(async () => {
-  running = await startTestStack({ demoNode: true });
+  const stateDir = await scratchStateDir();
+  const policy = join(stateDir, 'witnesses.policy');
+  for (const name of ['w1.test', 'w2.test']) witnesses.push(await startTestWitness({ name, logs: knownLogs }));
+  const lines = witnesses.map(({ verifierKey, url }, at) => `witness w${at} ${verifierKey} ${url.href}`);
+  await writeFile(policy, [...lines, 'group both all w0 w1', 'quorum both', ''].join('\n'));
+  const env = { audit: { FAIRLEAD_AUDIT_WITNESSES: policy, FAIRLEAD_AUDIT_WITNESS_SECONDS: '1' } };
+  running = await startTestStack({ stateDir, demoNode: true, env });
   ({ stack } = running);
 });
 afterAll(async () => {
   await running?.[Symbol.asyncDispose]();
+  for (const witness of witnesses) await witness[Symbol.asyncDispose]();
 });
 
 interface Entry {
@@ -104,6 +119,82 @@ describe('the whole log', () => {
   });
 });
 
+const QUORUM = (): string[] => ['--quorum', '2', ...witnesses.flatMap(({ verifierKey }) => ['--witness', verifierKey])];
+const checkpointsOf = (tenant: string): string => join(stack.stateDir, 'audit-checkpoints', tenant);
+
+describe('witnesses', () => {
+  it('that were told of the log cosign it, and the quorum is verified by their keys', async () => {
+    const folder = join(stack.stateDir, 'log-for-witnesses');
+    await fairlead(stack, 'audit', 'save', folder);
+    const key = parseVerifierKey(await readFile(`${folder}.key`, 'utf8'));
+    const early = await stack.cli(['audit', 'verify', '--wait', '0', ...QUORUM()]);
+    expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('not cosigned by enough witnesses')]);
+    knownLogs.set(key.name, [key]);
+    await soon(async () => {
+      const verified = await fairlead(stack, 'audit', 'verify', ...QUORUM(), '-o', 'json');
+      expect(JSON.parse(verified)).toMatchObject({
+        cosignedBy: [expect.stringContaining('w1.test'), expect.anything()],
+      });
+    });
+    const policy = join(stack.stateDir, 'witnesses.policy');
+    expect(await fairlead(stack, 'audit', 'verify', '--policy', policy)).toContain('cosigned by w1.test at ');
+    expect(await fairlead(stack, 'audit', 'witnesses')).toMatch(/^w1\.test +\d+ +\d+s +\d+ +cosigned/m);
+  });
+});
+
+describe('checkpoints outside the database', () => {
+  it('are what the log goes on from', async () => {
+    const files = await readdir(checkpointsOf('default'));
+    const args = files.flatMap((file) => ['--checkpoints', join(checkpointsOf('default'), file)]);
+    expect(files).toContain('last.json');
+    const verified = await fairlead(stack, 'audit', 'verify', ...args, '-o', 'json');
+    expect(JSON.parse(verified)).toMatchObject({ heldTo: { checkpoints: expect.any(Number), ofLost: 0 } });
+  });
+});
+
+/** Runs statements with the rights of a service, on one connection. */
+async function withRightsOf(service: Service, work: (query: Query) => Promise<unknown>): Promise<void> {
+  const client = await connectAs(stack, service);
+  try {
+    await work(async (statement, values = []) => (await client.query(statement, [...values])).rows as unknown[]);
+  } finally {
+    await client.end();
+  }
+}
+
+describe('a log of which the database was restored to an older point', () => {
+  const inShop = (...args: string[]) => fairlead(stack, '--tenant', 'shop', ...args);
+  const grow = (name: string) =>
+    inShop('api-token', 'create', name, '--for', '1h', '--out', join(stack.stateDir, `${name}.token`));
+  const sizeOf = async (): Promise<number> =>
+    soon(async () => (JSON.parse(await inShop('audit', 'verify', '-o', 'json')) as Verified).size);
+  const grownTo = (size: number) => soon(async () => expect(await sizeOf()).toBeGreaterThanOrEqual(size));
+
+  it('gets no checkpoint, begins anew at an administrator’s word, and verify says what is between', async () => {
+    await fairlead(stack, 'tenant', 'create', 'shop');
+    await grow('first');
+    const size = await sizeOf();
+    await withRightsOf('audit', (query) => backUpLog(query, 'shop'));
+    await grow('second');
+    await grow('third');
+    await grownTo(size + 2);
+    expect(await stack.cli(['--tenant', 'shop', 'audit', 'begin-anew', '--yes'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no reason to begin anew') as string,
+    });
+    await withRightsOf('audit', (query) => restoreLog(query, 'shop'));
+    const broken = await stack.cli(['--tenant', 'shop', 'audit', 'verify']);
+    expect([broken.code, broken.stderr]).toEqual([1, expect.stringContaining('tampered with, or damaged')]);
+    expect(await inShop('audit', 'begin-anew', '--yes')).toMatch(/the log \S+\/audit\/shop\/2 has begun/);
+    const files = ['--checkpoints', join(checkpointsOf('shop'), 'last.json')];
+    const said = await inShop('audit', 'verify', ...files);
+    expect(said).toMatch(/it goes on from the \d+ of the last time, of which up to [1-9]\d* are gone/);
+    expect(said).toMatch(/it began anew: \d+ entries of \S+\/audit\/shop were signed, .* up to [1-9]\d* are gone/);
+    await grow('fourth');
+    await grownTo(size + 2);
+  });
+});
+
 /** Something that whoever has the rights of the audit service may do, and how it is undone. */
 interface Damage {
   readonly what: string;
@@ -126,6 +217,11 @@ const DAMAGES: readonly Damage[] = [
     what: 'an entry is deleted',
     sql: [`delete from entries where tenant_id = 'default' and number = 3`],
     named: /entry 3 is not there/,
+  },
+  {
+    what: 'the beginning is deleted, as if the retention had taken it',
+    sql: [`delete from entries where tenant_id = 'default' and number <= 3`],
+    named: /entry 1 is not there, and the log does not say that the retention took it/,
   },
   {
     what: 'an entry is deleted with its leaf',
@@ -182,5 +278,28 @@ describe('by SQL', () => {
     await sql('truncate audit_tiles, entries');
     await sql('insert into audit_tiles select * from kept_tiles');
     await sql('insert into entries select * from kept_entries');
+  });
+
+  it('the whole log is rewritten, and the key of the log signs it: the checkpoints kept elsewhere find it, and no quorum is reached', async () => {
+    const kept = join(stack.stateDir, 'kept.json');
+    await writeFile(kept, await readFile(join(checkpointsOf('default'), 'last.json')));
+    // Whoever does this has the machine of `keys`, too.
+    await rm(checkpointsOf('default'), { recursive: true });
+    await withRightsOf('audit', (query) => rewriteLog(query, 'default'));
+    await withRightsOf('keys', (query) => query(FORGET_SIGNED, ['default']));
+    await held.query('commit');
+    await kubectl(stack, 'gateway-a', ['get', 'pods']);
+    await soon(async () => {
+      // Who has seen nothing before, and asks no witness, sees nothing.
+      const { size } = JSON.parse(await fairlead(stack, 'audit', 'verify', '--anew', '-o', 'json')) as Verified;
+      expect(size).toBeGreaterThan(5);
+      const { code, stderr } = await stack.cli(['audit', 'verify', '--anew', ...QUORUM()]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/was rewritten|not cosigned/)]);
+      expect(stderr).toMatch(/not cosigned by enough witnesses.*w1\.test: refused, .*rewritten, or is a fork/);
+    });
+    const byFile = await stack.cli(['audit', 'verify', '--anew', '--checkpoints', kept]);
+    expect([byFile.code, byFile.stderr]).toEqual([1, expect.stringMatching(/entry \d+: .*rewritten/)]);
+    const refused = JSON.parse(await fairlead(stack, 'audit', 'witnesses', '-o', 'json')) as { witnesses: unknown[] };
+    expect(refused.witnesses).toMatchObject([{ state: 'refused' }, { state: 'refused' }]);
   });
 });

@@ -252,7 +252,8 @@ describe('a log', () => {
     await eventually(async () => await expect(get(2)).rejects.toMatchObject({ code: 'GONE' }), PATIENCE);
     await audit.publish({ epoch, firstSeq: 3, records: passages(1) });
     await untilTaken();
-    expect(await audit.all()).toMatchObject([{ number: 3 }]);
+    const statement = { statement: 'retention', first: 1, last: 2, size: 2 };
+    expect(await audit.all()).toMatchObject([{ number: 3, kind: 'retention', body: statement }, { number: 4 }]);
   });
 });
 

@@ -6,5 +6,4 @@ export { startAudit, type AuditOptions, type StartedAudit } from './feature/star
 export { appendToTree } from './feature/audit-tree.js';
 export { askWitnesses, type AskWitnessesOptions, type AskedWitness } from './feature/ask-witnesses.js';
 export { witnessesToAsk } from './feature/witness-file.js';
-export { leafOf } from './domain/leaf.js';
 export { signTrees } from './feature/sign-trees.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { IsoTime } from './primitives.js';
+import { IsoTime, UserName } from './primitives.js';
 import { rpcOf } from './rpc.js';
 
 /** SHA-256, base64. */
@@ -76,6 +76,13 @@ export const AuditWitnesses = z.object({
 });
 export type AuditWitnesses = z.infer<typeof AuditWitnesses>;
 
+/** The first tree of a log that takes the place of one that could not go on, and what was signed last of that. */
+export const BegunAnew = z.object({
+  tree: SignedAuditTree,
+  previous: SignedAuditTree.pick({ origin: true, size: true }),
+});
+export type BegunAnew = z.infer<typeof BegunAnew>;
+
 const rpc = rpcOf('audit');
 
 /** The tenant's transparency log, as the audit service keeps it. */
@@ -92,4 +99,9 @@ export const auditLogRpc = {
   ),
   /** Which witnesses are asked to cosign the log, and what they cosigned. */
   witnesses: rpc('witnesses', ['api'], z.object({}), AuditWitnesses),
+  /**
+   * A log that cannot go on begins anew, under another origin, with the entries that are left and one that links what was signed last. NOT_FOUND; CONFLICT where it goes on, unless `force`. What
+   * failed may be asked for again.
+   */
+  beginAnew: rpc('begin-anew', ['api'], z.object({ by: UserName, force: z.boolean() }), BegunAnew, 20_000),
 } as const;

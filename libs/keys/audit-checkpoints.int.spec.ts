@@ -84,9 +84,9 @@ it('a log that lost its newest records begins anew under another origin, once, a
   const log = new KeptLog().append(20);
   const { tree: last } = await checkpoints.sign('default', await log.toSign());
   const first = { size: 3, root: new KeptLog().append(3).root };
-  const wrong = checkpoints.beginAnew('default', { ...last, size: 19 }, first);
+  const wrong = checkpoints.beginAnew('default', { ...last, size: 19 }, first, 'dana');
   await expect(wrong).rejects.toMatchObject({ code: 'CONFLICT' });
-  const anew = await checkpoints.beginAnew('default', last, first);
+  const anew = await checkpoints.beginAnew('default', last, first, 'dana');
   expect(anew).toMatchObject({ incarnation: 2, size: 3, origin: `${trustDomain}/audit/default/2` });
   openCheckpoint(Buffer.from(anew.note), anew.origin, [parseVerifierKey(anew.verifierKey)]);
   const [{ body }] = (await keys.database.query('select body from outbox order by id desc limit 1')) as [
@@ -96,7 +96,7 @@ it('a log that lost its newest records begins anew under another origin, once, a
     type: 'dev.fairlead.audit-log.begun-anew.v1',
     data: { origin: anew.origin, lastNote: last.note },
   });
-  await expect(checkpoints.beginAnew('default', last, first)).rejects.toMatchObject({ code: 'CONFLICT' });
+  await expect(checkpoints.beginAnew('default', last, first, 'dana')).rejects.toMatchObject({ code: 'CONFLICT' });
   // The old one is not signed again.
   expect(await checkpoints.sign('default', await log.append(1).toSign())).toMatchObject({ signed: false });
 });
@@ -169,7 +169,7 @@ describe('with files outside the database', () => {
     const { tree: last } = await checkpoints.sign('default', await log.toSign());
     await keys.database.query('delete from audit_logs');
     await expect(checkpoints.sign('default', await log.append(1).toSign())).rejects.toMatchObject({ code: 'CONFLICT' });
-    const anew = await checkpoints.beginAnew('default', last, { size: 4, root: new KeptLog().append(4).root });
+    const anew = await checkpoints.beginAnew('default', last, { size: 4, root: new KeptLog().append(4).root }, 'dana');
     expect(anew.origin).toBe(`${trustDomain}/audit/default/2`);
     expect(await files.last('default')).toEqual(anew);
   });

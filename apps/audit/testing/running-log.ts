@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import { leafOf, type AskedWitness } from '@fairlead/audit';
-import { newEpoch, passages } from '@fairlead/audit/testing';
+import type { AskedWitness } from '@fairlead/audit';
+import { FORGET_SIGNED, newEpoch, passages, rewriteLog, type Query } from '@fairlead/audit/testing';
 import {
   MAX_AUDIT_BATCH,
   auditLogRpc,
@@ -8,6 +8,7 @@ import {
   auditSubject,
   keysRpc,
   type AuditEntry,
+  type AuditEntryKind,
   type AuditWitnesses,
   type SignedAuditTree,
 } from '@fairlead/contracts';
@@ -16,9 +17,6 @@ import { gatewayA } from '@fairlead/messaging/testing';
 import { serviceProcesses, type ServiceProcesses } from '@fairlead/service/testing';
 import { eventually } from '@fairlead/testing';
 import {
-  EMPTY_LOG,
-  EMPTY_ROOT,
-  appendBatch,
   entryBundlePath,
   parseVerifierKey,
   tilePath,
@@ -101,8 +99,8 @@ export class RunningLog implements AsyncDisposable {
     return (await this.asApi.call(auditRpc.read, tenantId, {})).size;
   }
 
-  async entries(tenantId: string): Promise<AuditEntry[]> {
-    return (await this.asApi.call(auditRpc.read, tenantId, { after: 0, limit: 200 })).entries;
+  async found(tenantId: string, entry: AuditEntryKind): Promise<AuditEntry[]> {
+    return (await this.asApi.call(auditRpc.search, tenantId, { entry })).entries;
   }
 
   async signed(tenantId: string): Promise<SignedAuditTree | null> {
@@ -127,39 +125,20 @@ export class RunningLog implements AsyncDisposable {
     };
   }
 
-  /** The whole log written anew, with one body changed, all leaves, tiles and the root; and `keys` made to forget what it signed. */
+  /** As the role of a service may. */
+  async as(service: 'keys' | 'audit', work: (query: Query) => Promise<unknown>): Promise<void> {
+    await this.sql.query(`set search_path to ${service}`);
+    await work(async (statement, values = []) => (await this.sql.query(statement, [...values])).rows as unknown[]);
+  }
+
+  /** The whole log written anew, and `keys` made to forget what it signed. */
   async rewrite(tenantId: string): Promise<void> {
     await this.sql.query('begin');
-    await this.sql.query('lock table audit.tenant_logs in share mode');
-    const { rows } = await this.sql.query<{ number: string; body: string; nonce: Buffer }>(
-      'select number, body, nonce from audit.entries where tenant_id = $1 order by number',
-      [tenantId],
-    );
-    const bodies = rows.map(({ body }, at) => (at === 2 ? body.replaceAll('dana', 'nobody') : body));
-    const leaves = rows.map(({ nonce }, at) => leafOf(bodies[at] ?? '', nonce).bytes);
-    const forged = appendBatch(EMPTY_LOG, leaves);
-    await this.sql.query('update audit.entries set body = $2 where tenant_id = $1 and number = 3', [
-      tenantId,
-      bodies[2],
-    ]);
-    await this.sql.query('delete from audit.audit_tiles where tenant_id = $1', [tenantId]);
-    for (const [kind, index, bytes] of [
-      ...forged.newTiles.map(({ level, index, bytes }) => [level, index, bytes] as const),
-      ...forged.newBundles.map(({ index, bytes }) => [-1, index, bytes] as const),
-    ])
-      await this.sql.query('insert into audit.audit_tiles values ($1, 1, $2, $3, $4)', [
-        tenantId,
-        kind,
-        index,
-        Buffer.from(bytes),
-      ]);
-    const root = Buffer.from(forged.root);
-    await this.sql.query('update audit.audit_trees set root = $2, signed_size = 0 where tenant_id = $1', [
-      tenantId,
-      root,
-    ]);
-    const empty = Buffer.from(EMPTY_ROOT).toString('base64');
-    await this.sql.query('update keys.audit_logs set size = 0, root = $2 where tenant_id = $1', [tenantId, empty]);
+    await this.as('audit', async (query) => {
+      await query('lock table tenant_logs in share mode');
+      await rewriteLog(query, tenantId);
+    });
+    await this.as('keys', (query) => query(FORGET_SIGNED, [tenantId]));
     await this.sql.query('commit');
   }
 

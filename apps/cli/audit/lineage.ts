@@ -15,7 +15,7 @@ export interface EarlierLog {
   readonly origin: string;
   /** How many entries were signed of it. */
   readonly signed: number;
-  /** How many of them the log that followed has. */
+  /** How many of them the log that followed surely has; others may be gone. */
   readonly kept: number;
 }
 
@@ -62,7 +62,7 @@ export class Lineage {
     return this.links.map(({ log }) => log);
   }
 
-  /** Holds the log to a checkpoint of an earlier one. How many entries that it was of are gone; a sentence: what is wrong. */
+  /** Holds the log to a checkpoint of an earlier one. How many entries that it was of may be gone; a sentence: what is wrong. */
   async hold(checkpoint: OpenedCheckpoint): Promise<number | string> {
     const at = this.links.findIndex(({ log }) => log.origin === checkpoint.origin);
     const link = this.links[at];
@@ -71,20 +71,21 @@ export class Lineage {
     if (size > link.last.size || (size === link.last.size && !sameHash(checkpoint.root, link.last.root)))
       return `it says that ${checkpoint.origin} ended with ${link.last.size} entries, and another tree of ${size} was signed`;
     const kept = Math.min(...this.links.slice(at).map(({ log }) => log.kept));
-    if (size > kept) return size - kept;
-    return (await this.#goesOnFrom(checkpoint))
-      ? 0
+    if (await this.#goesOnFrom(checkpoint)) return 0;
+    return size > kept
+      ? size - kept
       : `entry 1 to ${size}: at least one was rewritten since ${checkpoint.origin} was signed`;
   }
 
   async #goesOnFrom({ size: oldSize, root: oldRoot }: OpenedCheckpoint): Promise<boolean> {
     const { tiles, checkpoint } = this.present;
+    if (oldSize > checkpoint.size) return false;
     const claim = { oldSize, oldRoot, newSize: checkpoint.size, newRoot: checkpoint.root };
     return verifyConsistency(claim, await proveConsistency(tiles, oldSize, checkpoint.size));
   }
 }
 
-function linkOf({ number, kept, last }: BegunAnew, { verifierKey }: PresentLog): Link | string {
+function linkOf({ number, kept, signed, last }: BegunAnew, { verifierKey }: PresentLog): Link | string {
   if (number !== kept + 1)
     return `entry ${number} says that a log begins anew after entry ${kept}, and is not the next one`;
   if (!isSameKey(last.verifierKey, verifierKey))
@@ -92,5 +93,5 @@ function linkOf({ number, kept, last }: BegunAnew, { verifierKey }: PresentLog):
   const opened = openCheckpoint(Buffer.from(last.checkpoint), last.origin, [parseVerifierKey(last.verifierKey)]);
   if (opened.size !== last.size)
     return `entry ${number} says ${last.size} entries of a checkpoint that is of ${opened.size}`;
-  return { log: { origin: last.origin, signed: last.size, kept: Math.min(kept, last.size) }, last: opened };
+  return { log: { origin: last.origin, signed: last.size, kept: Math.min(signed, kept, last.size) }, last: opened };
 }

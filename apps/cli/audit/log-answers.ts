@@ -11,6 +11,10 @@ export const AuditLogHead = z.looseObject({
 });
 export type AuditLogHead = z.infer<typeof AuditLogHead>;
 
+export const AuditLogBegunAnew = AuditLogHead.extend({
+  previous: z.looseObject({ origin: z.string(), size: z.number() }),
+});
+
 export const AuditTile = z.looseObject({ bytes: z.string() });
 
 export const AuditEvidenceList = z.looseObject({

@@ -11,15 +11,18 @@ const Retention = z.strictObject({
   last: entry,
   /** Of the log, then. */
   size,
-  days: z.array(z.string()),
+  firstDay: z.iso.date(),
+  lastDay: z.iso.date(),
 });
 
 /** The log could not go on, and goes on under another origin, beginning with this entry. */
 const BegunAnew = z.strictObject({
   statement: z.literal('begun-anew'),
   incarnation: z.int().min(2),
-  /** Entries of the log before this one that are in this one, too. */
+  /** It begins with so many entries: what was left of the log before, and what was recorded since. */
   kept: size,
+  /** So many of them are surely those of the log before: they were signed by then, as far as the audit service knew. */
+  signed: size,
   /** What was signed last of the one before. */
   last: z.strictObject({ origin: z.string(), size, verifierKey: z.string(), checkpoint: z.string() }),
   by: z.string(),

@@ -31,7 +31,7 @@ export interface VerifiedLog {
   readonly erased: number;
   /** How many entries were verified the last time. */
   readonly before: OpenedCheckpoint | undefined;
-  /** How many of these are gone, with a log that could not go on. */
+  /** How many of these are gone at most, with a log that could not go on. */
   readonly gone: number;
   readonly earlier: readonly EarlierLog[];
   readonly cosigned: Cosigned | undefined;

@@ -18,6 +18,7 @@ import { failure } from '../failure.js';
 import type { Io } from '../io.js';
 import { printLines } from '../output/print.js';
 import type { ApiClient } from '../session/api-client.js';
+import { addAuditBeginAnew } from './audit-begin-anew.js';
 import { addAuditVerify } from './audit-verify.js';
 import { addAuditWitnesses } from './audit-witnesses.js';
 import { wholeNumber } from './option-values.js';
@@ -29,10 +30,11 @@ Writes checkpoint and tiles as files in the layout of C2SP tlog-tiles, and the k
   fairlead audit save log
   fsck --storage_url="file://$PWD/log" --public_key=log.key --origin="$(head -1 log/checkpoint)"`;
 
-/** audit verify, witnesses, prove, save. */
+/** audit verify, witnesses, begin-anew, prove, save. */
 export function addAuditLogCommands(audit: Command, io: Io): void {
   addAuditVerify(audit, io);
   addAuditWitnesses(audit, io);
+  addAuditBeginAnew(audit, io);
   audit
     .command('prove <number>')
     .summary('prove that an entry is in the log')

@@ -74,7 +74,7 @@ function asJson({ checkpoint, verified, erased, before, gone, earlier, cosigned,
 
 function sentences({ checkpoint, verified, erased, before, gone, earlier, cosigned, held }: VerifiedLog): string[] {
   const { origin, size } = checkpoint;
-  const lost = gone > 0 ? `, of which ${gone} are gone` : '';
+  const lost = gone > 0 ? `, of which up to ${gone} are gone` : '';
   const since = before ? `it goes on from the ${before.size} of the last time${lost}` : 'nothing was verified before';
   const ofLost = held.ofLost > 0 ? `, ${held.ofLost} of them from before it began anew, of entries that are gone` : '';
   return [
@@ -82,7 +82,7 @@ function sentences({ checkpoint, verified, erased, before, gone, earlier, cosign
     `bodies: ${verified} are what was logged, ${erased} were taken by the retention, as the log says`,
     ...earlier.map(
       ({ origin: old, signed, kept }) =>
-        `it began anew after entry ${kept}: ${signed} entries of ${old} were signed, ${signed - kept} of which are gone`,
+        `it began anew: ${signed} entries of ${old} were signed, of which it has the first ${kept}, and up to ${signed - kept} are gone`,
     ),
     ...(cosigned ? [`cosigned by ${cosigned.by.join(', ')}`] : []),
     ...(held.checkpoints > 0 ? [`it goes on from all ${held.checkpoints} checkpoints in the files${ofLost}`] : []),

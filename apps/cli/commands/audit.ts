@@ -108,6 +108,8 @@ function filtered(command: Command): Command {
         'gap',
         'unknown',
         'unreadable',
+        'retention',
+        'begun-anew',
       ]),
     )
     .option('--text <words>', 'only where all of these words stand');

@@ -85,6 +85,14 @@ spec:
     - name: audit
       emptyDir: {}
     {{- end }}
+    {{- if eq $role "keys" }}
+    - name: checkpoints
+      {{- if $own.checkpoints.volume }}
+      persistentVolumeClaim: {claimName: fairlead-keys-checkpoints}
+      {{- else }}
+      emptyDir: {}
+      {{- end }}
+    {{- end }}
     {{- with $own.extraVolumes }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -133,6 +141,9 @@ volumeMounts:
   {{- end }}
   {{- if eq .role "gateway" }}
   - {name: audit, mountPath: /var/lib/fairlead}
+  {{- end }}
+  {{- if eq .role "keys" }}
+  - {name: checkpoints, mountPath: /var/lib/fairlead}
   {{- end }}
   {{- with $own.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}

@@ -7,6 +7,7 @@ import {
   MAX_AUDIT_WITNESSES,
   MAX_COSIGNED_CHECKPOINTS,
   SignedAuditTree,
+  TenantId,
 } from '@fairlead/contracts';
 import { z } from 'zod';
 import { json, operationsOf } from './operation.js';
@@ -62,6 +63,18 @@ export const AuditWitnessList = AuditWitnesses.extend({
     .describe('The newest that anybody cosigned, the largest first.'),
 });
 
+const BeginAnew = z.strictObject({
+  force: z
+    .boolean()
+    .default(false)
+    .describe('Also where the log goes on from what was signed of it: witnesses may have seen another one.'),
+});
+export const AuditLogBegunAnew = AuditLogHead.extend({
+  previous: z
+    .object({ origin: shape.origin, size: shape.size })
+    .describe('The log before: how many of its entries were signed.'),
+});
+
 /** What the audit log is verified by, without believing the server. */
 export const auditLogOperations = operationsOf('audit', {
   getAuditLog: {
@@ -89,5 +102,17 @@ export const auditLogOperations = operationsOf('audit', {
     summary: 'List which witnesses cosigned the audit log, and what they cosigned',
     description: 'Witnesses are told of here by the server: verify what they signed by keys that you have from them.',
     answers: [json(200, 'Witnesses and cosigned checkpoints.', AuditWitnessList)],
+  },
+  beginAuditLogAnew: {
+    route: 'POST /v1/tenants/{name}/audit-log/begin-anew',
+    summary: 'Let an audit log that cannot go on begin anew',
+    description:
+      'It gets another origin, keeps the entries that are left, and an entry of it links the checkpoint that was signed last. CONFLICT where it can go on.',
+    auth: 'installation',
+    params: z.object({ name: TenantId }),
+    body: BeginAnew,
+    answers: [json(200, 'The first checkpoint.', AuditLogBegunAnew)],
+    errors: ['NOT_FOUND', 'CONFLICT'],
+    answersWithinMs: 20_000,
   },
 });

@@ -18,6 +18,7 @@ export {
 export {
   AuditEvidenceItem,
   AuditEvidenceList,
+  AuditLogBegunAnew,
   AuditLogHead,
   AuditTile,
   AuditWitness,

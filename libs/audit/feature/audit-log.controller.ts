@@ -3,6 +3,7 @@ import { RpcHandler, type RpcRequest } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
 import { AuditTree } from './audit-tree.js';
 import { AuditWitnesses } from './audit-witnesses.js';
+import { BeginAnew } from './begin-anew.js';
 
 type Asked<Method extends keyof typeof auditLogRpc> = RpcRequest<(typeof auditLogRpc)[Method]>;
 
@@ -12,6 +13,7 @@ export class AuditLogController {
   constructor(
     private readonly tree: AuditTree,
     private readonly auditWitnesses: AuditWitnesses,
+    private readonly anew: BeginAnew,
   ) {}
 
   @RpcHandler(auditLogRpc.tile)
@@ -28,5 +30,10 @@ export class AuditLogController {
   @RpcHandler(auditLogRpc.witnesses)
   async witnesses({ tenantId }: Asked<'witnesses'>) {
     return this.auditWitnesses.list(tenantId);
+  }
+
+  @RpcHandler(auditLogRpc.beginAnew)
+  async beginAnew({ tenantId, input }: Asked<'beginAnew'>) {
+    return this.anew.begin(tenantId, input);
   }
 }

@@ -1,5 +1,6 @@
 import { messageOf } from '@fairlead/errors';
 import { RunLoop } from '@fairlead/loop';
+import { createRpcClient } from '@fairlead/messaging';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { announceGaps } from './announce-gaps.js';
@@ -9,6 +10,7 @@ import { AuditLog } from './audit-log.js';
 import type { AskedWitness } from './ask-witnesses.js';
 import { AuditTree } from './audit-tree.js';
 import { AuditWitnesses } from './audit-witnesses.js';
+import { BeginAnew } from './begin-anew.js';
 import { Ingest } from './ingest.js';
 import { keepDays, makeDays } from './keep-days.js';
 import { LiveGateways } from './live-gateways.js';
@@ -33,6 +35,8 @@ export interface StartedAudit extends AsyncDisposable {
 }
 
 const DAYS_EVERY_MS = 3_600_000;
+/** Its replicas have one credential. */
+const AUDIT = { role: 'audit', credential: 'audit' } as const;
 
 @Module({})
 class AuditModule {}
@@ -63,6 +67,7 @@ export async function startAudit(runtime: Runtime, nats: NatsConnection, options
       providers: [
         { provide: AuditLog, useValue: new AuditLog(runtime) },
         { provide: AuditTree, useValue: new AuditTree(runtime.database) },
+        { provide: BeginAnew, useValue: new BeginAnew(runtime, createRpcClient(nats, AUDIT)) },
         { provide: AuditWitnesses, useValue: new AuditWitnesses(runtime.database, options.witnesses) },
       ],
     },

@@ -57,5 +57,17 @@ class AuditWitnesses1797500000000 implements MigrationInterface {
   }
 }
 
+/** Of which days each log has said that the retention took them. */
+class TakenSegments1797600000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table segments add column taken boolean not null default false');
+    await runner.query('create index segments_to_take on segments (day) where not taken');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 /** Forward only, in order. A released one is never changed. */
-export const LOG_MIGRATIONS = [AuditTrees1797300000000, AuditWitnesses1797500000000];
+export const LOG_MIGRATIONS = [AuditTrees1797300000000, AuditWitnesses1797500000000, TakenSegments1797600000000];

@@ -39,9 +39,12 @@ export class StoredTiles implements TileReader {
 
   async #read(kind: number, index: number): Promise<Uint8Array | undefined> {
     const { tenantId, incarnation } = this.tree;
+    // What a log that began anew has not written itself is as the one before left it. Named one by one, they are looked up by the key.
+    const incarnations = Array.from({ length: incarnation }, (_, at) => at + 1);
     const rows = (await this.manager.query(
-      'select bytes from audit_tiles where tenant_id = $1 and incarnation = $2 and kind = $3 and index = $4',
-      [tenantId, incarnation, kind, index],
+      `select bytes from audit_tiles where tenant_id = $1 and incarnation = any($2::int[]) and kind = $3 and index = $4
+        order by incarnation desc limit 1`,
+      [tenantId, incarnations, kind, index],
     )) as { bytes: Buffer }[];
     return rows[0]?.bytes;
   }

@@ -1,1 +1,2 @@
 export { newEpoch, passage, passages } from './audit-fixture.js';
+export { FORGET_SIGNED, backUpLog, restoreLog, rewriteLog, type Query } from './rewrite-log.js';

@@ -70,6 +70,7 @@ export class AuditCheckpoints {
     tenantId: string,
     after: AuditTree,
     first: Pick<AuditTree, 'size' | 'root'>,
+    by: string,
   ): Promise<SignedAuditTree> {
     const { database, source, ca } = this.#options;
     return inTransaction(database, async (manager) => {
@@ -83,7 +84,7 @@ export class AuditCheckpoints {
       const event = {
         tenantId,
         subject: `audit-log/${tenantId}`,
-        actor: { kind: 'service', id: 'audit' } as const,
+        actor: { kind: 'user', id: by } as const,
         reason: 'CONFLICT',
         origin: tree.origin,
         lastNote: last.note,

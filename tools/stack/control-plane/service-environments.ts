@@ -65,6 +65,7 @@ const OWN_SETTINGS: Readonly<Partial<Record<Singleton, (plane: ControlPlane) => 
   keys: (plane) => ({
     FAIRLEAD_MASTER_KEY_FILE: plane.state.file('secrets', 'master.key'),
     FAIRLEAD_TRUST_DOMAIN: TRUST_DOMAIN,
+    FAIRLEAD_AUDIT_CHECKPOINTS_DIR: plane.state.file('audit-checkpoints'),
     // All on one machine: here the doors have the names of the admin API too.
     FAIRLEAD_API_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_GATEWAY_SERVING_NAMES: doorNames(plane),
