@@ -25,7 +25,7 @@ const Config = z.object({
   FAIRLEAD_AUDIT_UNKNOWN_SECONDS: z.coerce.number().int().min(15).max(86_400).default(300),
   /** A file of witnesses that are asked to cosign the checkpoints of all logs: C2SP tlog-policy, of which those with a URL are asked. Absent: nobody is. */
   FAIRLEAD_AUDIT_WITNESSES: witnessFile.optional(),
-  /** How often witnesses are asked about a log that has grown; after failures more and more seldom, down to every ten minutes. */
+  /** How often witnesses are asked about a log that has grown; after failures more and more seldom, down to once a minute. */
   FAIRLEAD_AUDIT_WITNESS_SECONDS: z.coerce.number().int().min(1).max(86_400).default(10),
 });
 export type Config = z.output<typeof Config>;

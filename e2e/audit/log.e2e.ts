@@ -18,6 +18,8 @@ import { kubectl, scratchStateDir, startTestStack, whoHoldsTheLink, type TestSta
 /** From a door by spool, stream and ingest to an entry; and until a checkpoint is of it. */
 const SEEN_WITHIN_MS = 30_000;
 const FSCK_TIMEOUT_MS = 60_000;
+/** One that has refused is asked again within a minute. */
+const ASKED_AGAIN_WITHIN_MS = 150_000;
 
 let running: TestStack;
 let stack: Stack;
@@ -130,15 +132,16 @@ describe('witnesses', () => {
     const early = await stack.cli(['audit', 'verify', '--wait', '0', ...QUORUM()]);
     expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('not cosigned by enough witnesses')]);
     knownLogs.set(key.name, [key]);
-    await soon(async () => {
+    const patience = { timeoutMs: ASKED_AGAIN_WITHIN_MS };
+    await eventually(async () => {
       const verified = await fairlead(stack, 'audit', 'verify', ...QUORUM(), '-o', 'json');
       expect(JSON.parse(verified)).toMatchObject({
         cosignedBy: [expect.stringContaining('w1.test'), expect.anything()],
       });
-    });
+    }, patience);
     const policy = join(stack.stateDir, 'witnesses.policy');
     expect(await fairlead(stack, 'audit', 'verify', '--policy', policy)).toContain('cosigned by w1.test at ');
-    expect(await fairlead(stack, 'audit', 'witnesses')).toMatch(/^w1\.test +\d+ +\d+s +\d+ +cosigned/m);
+    expect(await fairlead(stack, 'audit', 'witnesses')).toMatch(/^w1\.test +\d+ +\d+[smh] +\d+ +cosigned/m);
   });
 });
 
@@ -289,14 +292,15 @@ describe('by SQL', () => {
     await withRightsOf('keys', (query) => query(FORGET_SIGNED, ['default']));
     await held.query('commit');
     await kubectl(stack, 'gateway-a', ['get', 'pods']);
-    await soon(async () => {
+    const patience = { timeoutMs: ASKED_AGAIN_WITHIN_MS };
+    await eventually(async () => {
       // Who has seen nothing before, and asks no witness, sees nothing.
       const { size } = JSON.parse(await fairlead(stack, 'audit', 'verify', '--anew', '-o', 'json')) as Verified;
       expect(size).toBeGreaterThan(5);
-      const { code, stderr } = await stack.cli(['audit', 'verify', '--anew', ...QUORUM()]);
+      const { code, stderr } = await stack.cli(['audit', 'verify', '--anew', '--wait', '5', ...QUORUM()]);
       expect([code, stderr]).toEqual([1, expect.stringMatching(/was rewritten|not cosigned/)]);
       expect(stderr).toMatch(/not cosigned by enough witnesses.*w1\.test: refused, .*rewritten, or is a fork/);
-    });
+    }, patience);
     const byFile = await stack.cli(['audit', 'verify', '--anew', '--checkpoints', kept]);
     expect([byFile.code, byFile.stderr]).toEqual([1, expect.stringMatching(/entry \d+: .*rewritten/)]);
     const refused = JSON.parse(await fairlead(stack, 'audit', 'witnesses', '-o', 'json')) as { witnesses: unknown[] };

@@ -45,7 +45,7 @@ export interface AskWitnessesOptions {
 }
 
 /** One that is away, or refuses, is asked again after at most this. */
-const MAX_BACKOFF_MS = 600_000;
+const MAX_BACKOFF_MS = 60_000;
 /** Logs about which witnesses are asked at once: one that hangs delays the others of these only. */
 const LOGS_AT_ONCE = 8;
 /** What a witness needs at most: it may be asked twice. */
