@@ -7,6 +7,7 @@ export { RpcHandler, type RpcResult } from './rpc/rpc-handler.js';
 export type { RpcRequest } from './rpc/rpc-request.js';
 export { serveReplicaRpc, type ReplicaRpcOptions } from './rpc/serve-replica-rpc.js';
 export { RpcServer, serveRpc, type RpcServerOptions } from './rpc/rpc-server.js';
+export { HeardReplicas } from './kv/heard-replicas.js';
 export { watchBucket, type KvSnapshot, type WatchBucketOptions } from './kv/watch-bucket.js';
 export { deleteKv, putKv } from './kv/put-kv.js';
 export { StreamConsumer, type ConsumedMessage, type StreamConsumerOptions } from './consumer/stream-consumer.js';

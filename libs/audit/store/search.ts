@@ -51,8 +51,7 @@ export async function entriesAfter(
 ): Promise<AuditEntry[]> {
   const { conditions, parameters, parameter } = whereOf(tenantId, filter);
   conditions.push(`number > ${parameter(after)}`, `number <= ${parameter(upTo)}`);
-  const day = after > 0 ? await dayOf(manager, tenantId, after) : undefined;
-  if (day) conditions.push(`recorded_at >= ${parameter(day)}::date::timestamp at time zone 'UTC'`);
+  conditions.push(...(await sinceNumber(manager, tenantId, after, parameter)));
   const sql = `select ${COLUMNS} from entries where ${conditions.join(' and ')}
     order by recorded_at, number limit ${limit}`;
   return (await manager.query<EntryRow[]>(sql, parameters)).map(toEntry);
@@ -90,6 +89,17 @@ function whereOf(tenantId: string, filter: AuditFilter) {
   const facets = facetsWanted(filter);
   if (facets.length > 0) conditions.push(`facets @> ${parameter(facets)}::text[]`);
   return { conditions, parameters, parameter };
+}
+
+/** Numbers above this one are on these days: a condition on `entries`, so that days that are over before are not looked at. */
+export async function sinceNumber(
+  manager: EntityManager,
+  tenantId: string,
+  after: number,
+  parameter: (value: unknown) => string,
+): Promise<string[]> {
+  const day = after > 0 ? await dayOf(manager, tenantId, after) : undefined;
+  return day ? [`recorded_at >= ${parameter(day)}::date::timestamp at time zone 'UTC'`] : [];
 }
 
 /** On which an entry of this number was recorded, so that days on the far side of it are not looked at. */
