@@ -15,7 +15,7 @@ import {
 } from '@fairlead/transparency-log';
 import type { DataSource } from 'typeorm';
 import { TilesOfDatabase } from '../store/tile-store.js';
-import { lockTree, type StoredTree } from '../store/tree-store.js';
+import { findTree, lockTree, type StoredTree } from '../store/tree-store.js';
 import {
   claimWitnessing,
   findCosigned,
@@ -74,9 +74,10 @@ async function askAbout(options: AskWitnessesOptions, tree: StoredTree, signal: 
   const { database, timeoutMs, now, logger } = options;
   const { tenantId } = tree;
   try {
+    if ((await dueOf(options, tree)).due.length === 0) return;
     const until = new Date(now().getTime() + REQUESTS * timeoutMs);
     if (!(await inTransaction(database, (manager) => claimWitnessing(manager, tenantId, now(), until)))) return;
-    await askAll(options, tree, signal);
+    await askAll(options, tenantId, signal);
     await inTransaction(database, (manager) => releaseWitnessing(manager, tenantId, now()));
   } catch (error) {
     if (signal.aborted) return;
@@ -84,18 +85,23 @@ async function askAbout(options: AskWitnessesOptions, tree: StoredTree, signal: 
   }
 }
 
-async function askAll(options: AskWitnessesOptions, tree: StoredTree, signal: AbortSignal): Promise<void> {
-  const { database, rpc, witnesses, now } = options;
+/** Who has not cosigned what is signed, and may be asked again. */
+async function dueOf({ database, witnesses, now }: AskWitnessesOptions, tree: StoredTree) {
   const known = await readFrom(database, (manager) => findWitnesses(manager, tree));
   const isDue = ({ verifierKey }: AskedWitness): boolean => {
     const before = known.get(verifierKey);
     return !before || (before.size < tree.signedSize && before.askAfter.getTime() <= now().getTime());
   };
-  const due = witnesses.filter(isDue);
-  if (due.length === 0) return;
-  const { tree: signed } = await rpc.call(keysRpc.auditLog, tree.tenantId, {});
-  // Of another tree, or more than is here: it is said where it is signed.
-  if (!signed || signed.incarnation !== tree.incarnation || signed.size > tree.size) return;
+  return { known, due: witnesses.filter(isDue) };
+}
+
+async function askAll(options: AskWitnessesOptions, tenantId: string, signal: AbortSignal): Promise<void> {
+  const { database, rpc } = options;
+  const { tree: signed } = await rpc.call(keysRpc.auditLog, tenantId, {});
+  // Read after it: what is signed is here by then, or it is of another tree, which is said where it is signed.
+  const tree = await readFrom(database, (manager) => findTree(manager, tenantId));
+  if (!signed || !tree || signed.incarnation !== tree.incarnation || signed.size > tree.size) return;
+  const { known, due } = await dueOf(options, tree);
   const asked = { note: Buffer.from(signed.note), size: signed.size };
   const told = await Promise.all(due.map((witness) => askOne(options, tree, { witness, asked, known, signal })));
   await inTransaction(database, async (manager) => {
