@@ -1,4 +1,5 @@
 import {
+  AUDIT_ENTITIES,
   AUDIT_MIGRATIONS,
   appendToTree,
   signTrees,
@@ -17,8 +18,7 @@ const SIGN_EVERY_MS = 2_000;
 
 export const audit: ServiceDefinition<Config> = {
   role: 'audit',
-  // Statements of its own: entries are many, and are never changed one by one.
-  entities: [],
+  entities: AUDIT_ENTITIES,
   migrations: AUDIT_MIGRATIONS,
   readConfig,
   prepare: (config) => ({
@@ -27,7 +27,9 @@ export const audit: ServiceDefinition<Config> = {
       const counts = countsIn(registry);
       const runtime: Runtime = {
         database,
+        source: host.source,
         logger,
+        onCommitted: host.onCommitted,
         counts,
         appendToLog: appendToTree,
         now: () => new Date(),

@@ -25,6 +25,7 @@ import { LoginsController } from './feature/logins.controller.js';
 import { MetaController } from './feature/meta.controller.js';
 import { ServingRoot } from './feature/serving-root.js';
 import { AuditLogController } from './feature/audit-log.controller.js';
+import { SubscribersController } from './feature/subscribers.controller.js';
 import { SessionsController } from './feature/sessions.controller.js';
 import { TenantsController } from './feature/tenants.controller.js';
 import { ApiSettings } from './feature/settings.js';
@@ -67,6 +68,7 @@ export class ApiModule {
         AuditLogController,
         SessionsController,
         AuditController,
+        SubscribersController,
         TenantsController,
         MetaController,
       ],

@@ -1,7 +1,12 @@
 /** The audit log of each tenant: every record that gateways spooled and every event, once (docs/adr/0073-the-audit-service-and-what-it-keeps.md). */
+import { OutboxRow } from '@fairlead/events';
+
 export { AUDIT_MIGRATIONS } from './store/migrations.js';
 export { type AppendToLog } from './store/entries.js';
 export { countNothing, type Counts, type Part, type Runtime } from './feature/runtime.js';
 export { startAudit, type AuditOptions, type StartedAudit } from './feature/start-audit.js';
 export { appendToTree } from './feature/audit-tree.js';
 export { signTrees } from './feature/sign-trees.js';
+
+/** Of entries there is none: these are many, and are never changed one by one. */
+export const AUDIT_ENTITIES = [OutboxRow];

@@ -7,12 +7,14 @@ import { gitopsRpc } from './gitops-rpc.js';
 import { keysRpc } from './keys.js';
 import { registrationRpc } from './registration.js';
 import type { Rpc } from './rpc.js';
+import { subscriberRpc } from './subscribers.js';
 
 /** Every RPC of every service: NATS permissions are made of them. */
 export const ALL_RPCS: readonly Rpc[] = [
   accessRpc,
   auditLogRpc,
   auditRpc,
+  subscriberRpc,
   registrationRpc,
   keysRpc,
   gitKeysRpc,

@@ -9,6 +9,7 @@ export * from './open-passages.js';
 export * from './audit.js';
 export * from './audit-log.js';
 export * from './audit-rpc.js';
+export * from './subscribers.js';
 export * from './fit-page.js';
 export * from './place.js';
 export * from './facts.js';

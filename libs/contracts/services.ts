@@ -94,7 +94,7 @@ export const SERVICES = {
     healthPort: 7_077,
     listens: {},
     // Heartbeats say which gateways are there, so that what one began and cannot end any more is known.
-    nats: { events: false, consumes: ['audit', 'events'], writes: [], reads: [['routes', 'gateway.>']] },
+    nats: { events: true, consumes: ['audit', 'events'], writes: [], reads: [['routes', 'gateway.>']] },
     secrets: {},
     settings: [],
   },

@@ -10,5 +10,7 @@ export { RpcServer, serveRpc, type RpcServerOptions } from './rpc/rpc-server.js'
 export { watchBucket, type KvSnapshot, type WatchBucketOptions } from './kv/watch-bucket.js';
 export { deleteKv, putKv } from './kv/put-kv.js';
 export { StreamConsumer, type ConsumedMessage, type StreamConsumerOptions } from './consumer/stream-consumer.js';
+export { STREAMS_API } from './kv/bucket-feed.js';
+export { subscriberConsumer, subscriberInboxPrefix } from './server/subscriber-rights.js';
 export { natsAuthorization, type NatsUser } from './server/nats-authorization.js';
 export { AUDIT_STREAM, EVENT_STREAM, provisionJetStream, type ProvisionOptions } from './server/provision-jetstream.js';

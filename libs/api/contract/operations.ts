@@ -12,6 +12,7 @@ import { loginOperations } from './login-operations.js';
 import { credentialOperations } from './credential-operations.js';
 import { empty, json, operationsOf, text, type Operation } from './operation.js';
 import { sessionOperations } from './session-operations.js';
+import { subscriberOperations } from './subscriber-operations.js';
 import { tenantOperations } from './tenant-operations.js';
 import {
   BootstrapToken,
@@ -196,6 +197,7 @@ export const operations = {
   ...sessionOperations,
   ...auditLogOperations,
   ...auditOperations,
+  ...subscriberOperations,
   ...tenantOperations,
   ...approvalOperations,
   ...caOperations,

@@ -20,6 +20,7 @@ export { Credential } from './credential-operations.js';
 export { LoginOptions, LoginSecrets } from './login-operations.js';
 export { AuditEntryList, AuditEntry, AuditFeed, AuditProducerList } from './audit-operations.js';
 export { EndedSessions, Session, SessionList } from './session-operations.js';
+export { Subscriber, SubscriberList } from './subscriber-operations.js';
 export { Tenant, TenantList } from './tenant-operations.js';
 export { CertificateAuthority } from './ca-operations.js';
 export { Bundle, BundleList, CatalogList, CatalogRepository } from './catalog-operations.js';

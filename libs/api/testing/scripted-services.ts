@@ -28,6 +28,7 @@ import { KeysScript } from './scripted-keys.js';
 import { LoginsScript } from './scripted-logins.js';
 import { PassagesScript } from './scripted-passages.js';
 import { Script } from './script.js';
+import { SubscribersScript } from './scripted-subscribers.js';
 import { ForgottenTenantsScript, TenantsScript } from './scripted-tenants.js';
 
 export { Script };
@@ -197,7 +198,7 @@ class RegistrationScript {
 }
 
 const SCRIPTS = {
-  audit: [AuditScript],
+  audit: [AuditScript, SubscribersScript],
   access: [AccessScript, AccessControlsScript, LoginsScript, ForgottenTenantsScript],
   keys: [KeysScript, CaScript, EndpointsScript, GitKeysScript],
   gitops: [CatalogScript, GitOpsScript],

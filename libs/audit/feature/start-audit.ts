@@ -12,6 +12,8 @@ import { keepDays, makeDays } from './keep-days.js';
 import { LiveGateways } from './live-gateways.js';
 import type { Part, Runtime } from './runtime.js';
 import { settleIntents } from './settle-intents.js';
+import { Subscribers } from './subscribers.js';
+import { SubscribersController } from './subscribers.controller.js';
 
 export interface AuditOptions {
   readonly retentionDays: number;
@@ -55,9 +57,10 @@ export async function startAudit(runtime: Runtime, nats: NatsConnection, options
   return {
     module: {
       module: AuditModule,
-      controllers: [AuditController, AuditLogController],
+      controllers: [AuditController, AuditLogController, SubscribersController],
       providers: [
         { provide: AuditLog, useValue: new AuditLog(runtime) },
+        { provide: Subscribers, useValue: new Subscribers(runtime) },
         { provide: AuditTree, useValue: new AuditTree(runtime.database) },
       ],
     },

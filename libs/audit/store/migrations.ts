@@ -1,5 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { LOG_MIGRATIONS } from './log-migrations.js';
+import { SUBSCRIBER_MIGRATIONS } from './subscriber-migrations.js';
 
 /** Forward only, in order. A released one is never changed. */
 class AuditLog1795961000000 implements MigrationInterface {
@@ -89,4 +90,4 @@ const TABLES_V1 = [
   )`,
 ];
 
-export const AUDIT_MIGRATIONS = [AuditLog1795961000000, ...LOG_MIGRATIONS];
+export const AUDIT_MIGRATIONS = [AuditLog1795961000000, ...LOG_MIGRATIONS, ...SUBSCRIBER_MIGRATIONS];

@@ -20,7 +20,15 @@ import { scratchDir } from '@fairlead/testing';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
-import { AUDIT_MIGRATIONS, appendToTree, countNothing, startAudit, type AuditOptions, type Runtime } from '../index.js';
+import {
+  AUDIT_ENTITIES,
+  AUDIT_MIGRATIONS,
+  appendToTree,
+  countNothing,
+  startAudit,
+  type AuditOptions,
+  type Runtime,
+} from '../index.js';
 
 const source = { role: 'audit', credential: 'audit' } as const;
 const api = { role: 'api', credential: 'api' } as const;
@@ -77,7 +85,9 @@ export async function auditFixture(): Promise<AuditFixture> {
   const asApi = createRpcClient(await as(api), api);
   const runtime: Runtime = {
     database,
+    source,
     logger: silentLogger,
+    onCommitted: () => undefined,
     appendToLog: appendToTree,
     counts: countNothing,
     now: () => new Date(),
@@ -109,7 +119,7 @@ export async function auditFixture(): Promise<AuditFixture> {
 async function open(url: string): Promise<DataSource> {
   const database = createDatabase({
     service: 'audit',
-    entities: [],
+    entities: AUDIT_ENTITIES,
     migrations: AUDIT_MIGRATIONS,
     url,
     logger: silentLogger,

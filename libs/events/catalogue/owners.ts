@@ -141,6 +141,8 @@ export const ABOUT_EVENTS: Readonly<Record<EventType, About>> = {
     'gateway',
     'A stream into a pod or a Service was refused, by us or by the cluster.',
   ),
+  'dev.fairlead.subscriber.created.v1': told('audit', 'Somebody outside is told of events from now on.'),
+  'dev.fairlead.subscriber.removed.v1': told('audit', 'A subscriber is told of events no more.'),
   'dev.fairlead.tenant.changed.v1': told('registration', 'The quotas of a tenant were changed.'),
   'dev.fairlead.tenant.created.v1': told('registration', 'A tenant was made.'),
   'dev.fairlead.tenant.deleted.v1': told('registration', 'A tenant was deleted; its name is not used again.'),

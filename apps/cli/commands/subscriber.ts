@@ -1,0 +1,126 @@
+import { Option, type Command } from 'commander';
+import { z } from 'zod';
+import type { Io } from '../io.js';
+import { ageText } from '../output/cluster-view.js';
+import { printJson, printLines, printList, printResult } from '../output/print.js';
+import { allPages } from '../session/all-pages.js';
+import { writePrivateFile } from '../session/login-store.js';
+import { itemPath } from '../session/paths.js';
+import { confirmed } from '../session/prompt.js';
+import { Subscriber, SubscriberList } from '../session/subscriber-answers.js';
+import { outputOption, type Confirmed, type Printed } from './option-values.js';
+import { withApi } from './with-api.js';
+
+const SUBSCRIBERS = '/v1/subscribers';
+
+const CREATE_HELP = `
+It is told of the events of this tenant: grant.created, grant.* for all of an area, * for all there are (docs/events.md).
+Its key is made here and goes nowhere: the file is the only place that has it.
+
+Examples:
+  fairlead subscriber create siem --types 'grant.*,access-request.*,cluster.deleted'
+  fairlead subscriber create archive --types '*' --out /etc/archive/nats.nk`;
+
+/** subscriber create, list, show, remove. */
+export function addSubscriberCommands(program: Command, io: Io): void {
+  const subscriber = program
+    .command('subscriber')
+    .summary('tell programs outside of events as they happen')
+    .description('Who is told of the events of the tenant: over NATS, by a consumer of its own.');
+  subscriber
+    .command('create <name>')
+    .summary('make a subscriber and its key')
+    .description('Make a subscriber that fetches events over NATS, and its key.')
+    .addOption(typesOption())
+    .option('--out <file>', 'where to write its key (an nkey seed), for you only; NAME.nk unless given')
+    .option('--force', 'replace the file if it is there')
+    .addOption(outputOption('table', 'json'))
+    .addHelpText('after', CREATE_HELP)
+    .action((name: string, options: CreateOptions) => create(io, name, options));
+  subscriber
+    .command('list')
+    .alias('ls')
+    .summary('list the subscribers')
+    .description('List the subscribers.')
+    .addOption(outputOption('table', 'json', 'name'))
+    .action((options: Printed) => list(io, options));
+  subscriber
+    .command('show <name>')
+    .summary('show what a subscriber connects with')
+    .description('Show a subscriber, and what it connects with besides its key.')
+    .addOption(outputOption('table', 'json'))
+    .action((name: string, options: Printed) => show(io, name, options));
+  subscriber
+    .command('remove <name>')
+    .alias('rm')
+    .summary('remove a subscriber')
+    .description('Remove a subscriber: it is told nothing from then on, and its connection is cut.')
+    .option('--yes', 'do not ask; needed where there is no terminal')
+    .addOption(outputOption('table', 'json'))
+    .action((name: string, options: Confirmed) => remove(io, name, options));
+}
+
+function typesOption(): Option {
+  return new Option('--types <types>', 'of which events, with commas between: grant.created, grant.*, *')
+    .argParser((text, before: readonly string[] = []) => [...before, ...text.split(',').map((each) => each.trim())])
+    .makeOptionMandatory();
+}
+
+interface CreateOptions extends Printed {
+  readonly types: readonly string[];
+  readonly out?: string;
+  readonly force?: true;
+}
+
+async function create(io: Io, name: string, options: CreateOptions): Promise<void> {
+  const { types, out = `${name}.nk`, force, output } = options;
+  // Loaded only here: see `connect`.
+  const { newNkey, refuseExistingFile } = await import('../subscriber/seed-file.js');
+  if (!force) await refuseExistingFile(out);
+  const { seed, publicKey } = newNkey();
+  const body = { kind: 'nats', name, types, publicKey };
+  const made = await withApi(io, (api) => api.ask(Subscriber, SUBSCRIBERS, { method: 'POST', body }));
+  await writePrivateFile(out, `${seed}\n`);
+  if (output === 'json') return printJson(io, { subscriber: made, seedFile: out });
+  printLines(io, `subscriber ${name} made, its key is in ${out}`, '', ...connection(made));
+}
+
+async function list(io: Io, { output }: Printed): Promise<void> {
+  const subscribers = await withApi(io, (api) =>
+    allPages(api, SubscriberList, SUBSCRIBERS, (page) => page.subscribers),
+  );
+  printList(io, output, {
+    list: { subscribers },
+    name: ({ name }) => name,
+    none: ['no subscribers yet', "next: fairlead subscriber create NAME --types 'grant.*'"],
+    heading: ['NAME', 'KIND', 'TYPES', 'AGE'],
+    row: (each) => [each.name, each.kind, each.types.join(','), ageText(each.createdAt, io.now())],
+  });
+}
+
+async function show(io: Io, name: string, { output }: Printed): Promise<void> {
+  const shown = await withApi(io, (api) => api.ask(Subscriber, itemPath(SUBSCRIBERS, name)));
+  const lines = [
+    `subscriber ${shown.name}, ${shown.kind}, told of ${shown.types.join(', ')}`,
+    '',
+    ...connection(shown),
+  ];
+  printResult(io, output, shown, ...lines);
+}
+
+async function remove(io: Io, name: string, { yes, output }: Confirmed): Promise<void> {
+  const question = `Remove the subscriber ${name}? What it was not told yet is forgotten.`;
+  if (!(await confirmed(io, question, yes))) return printLines(io, 'nothing removed');
+  await withApi(io, (api) => api.ask(z.null(), itemPath(SUBSCRIBERS, name), { method: 'DELETE' }));
+  printResult(io, output, { name, deleted: true }, `subscriber ${name} removed`);
+}
+
+function connection({ nats }: Subscriber): string[] {
+  if (!nats) return [];
+  return [
+    `stream        ${nats.stream}`,
+    `consumer      ${nats.consumer}`,
+    `API prefix    ${nats.apiPrefix}`,
+    `inbox prefix  ${nats.inboxPrefix}`,
+  ];
+}

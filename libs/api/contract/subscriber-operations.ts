@@ -1,0 +1,55 @@
+import { MAX_SUBSCRIBERS, NewSubscriber as NewFields, Subscriber as Fields, SubscriberName } from '@fairlead/contracts';
+import { z } from 'zod';
+import { empty, json, operationsOf } from './operation.js';
+
+export const Subscriber = Fields.describe('Somebody outside who is told of events as they happen.');
+export const NewSubscriber = NewFields.describe(
+  'A subscriber of the kind `nats` makes a key itself, and says its public half here.',
+);
+export const SubscriberList = z.object({
+  subscribers: z.array(Subscriber).max(500).describe('By name.'),
+  next: SubscriberName.optional().describe('There may be more: ask again with it as `after`.'),
+});
+
+const ByName = z.strictObject({ name: SubscriberName });
+const next = { NOT_FOUND: 'see which there are: fairlead subscriber list' };
+
+/** Who is told of the events of a tenant. */
+export const subscriberOperations = operationsOf('subscribers', {
+  createSubscriber: {
+    route: 'POST /v1/subscribers',
+    summary: 'Tell somebody outside of events as they happen',
+    description: `Of the events of this tenant, those of the types that are said (\`grant.created\`, \`grant.*\`, \`*\`). A tenant has at most ${MAX_SUBSCRIBERS} subscribers.`,
+    body: NewSubscriber,
+    etag: true,
+    answers: [json(201, 'It is told from now on.', Subscriber)],
+    errors: ['ALREADY_EXISTS', 'QUOTA_EXCEEDED', 'DEADLINE_EXCEEDED'],
+    next: { ALREADY_EXISTS: 'choose another name and another key; see which there are: fairlead subscriber list' },
+  },
+  listSubscribers: {
+    route: 'GET /v1/subscribers',
+    summary: 'List the subscribers',
+    description: 'As many as fit in one answer; `next` is there if there are more.',
+    query: z.strictObject({ after: SubscriberName.optional() }),
+    answers: [json(200, 'Subscribers by name.', SubscriberList)],
+  },
+  getSubscriber: {
+    route: 'GET /v1/subscribers/{name}',
+    summary: 'Show a subscriber',
+    params: ByName,
+    etag: true,
+    answers: [json(200, 'The subscriber.', Subscriber)],
+    errors: ['NOT_FOUND'],
+    next,
+  },
+  removeSubscriber: {
+    route: 'DELETE /v1/subscribers/{name}',
+    summary: 'Remove a subscriber',
+    description: 'It is told nothing from then on, and what it was not told yet is forgotten.',
+    params: ByName,
+    conditional: true,
+    answers: [empty('Removed.')],
+    errors: ['NOT_FOUND', 'REVISION_CONFLICT', 'DEADLINE_EXCEEDED'],
+    next,
+  },
+});

@@ -1,0 +1,80 @@
+import {
+  MAX_SUBSCRIBERS,
+  expectRevision,
+  fitPage,
+  revisionOf,
+  type Caller,
+  type Expecting,
+  type NewSubscriber,
+  type Subscriber,
+} from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import { commit, operatorOf, read, tell, type ServiceRuntime } from '@fairlead/events';
+import { checkEventPatterns, leastPatterns } from '../domain/event-patterns.js';
+import { natsSubscription } from '../domain/nats-subscription.js';
+import {
+  addSubscriber,
+  deleteSubscriber,
+  findSubscriber,
+  holdSubscribers,
+  listSubscribers,
+  type StoredSubscriber,
+} from '../store/subscribers.js';
+
+const PAGE_ROWS = 200;
+
+/** Who outside is told of a tenant's events. */
+export class Subscribers {
+  constructor(private readonly runtime: ServiceRuntime) {}
+
+  /** ALREADY_EXISTS, QUOTA_EXCEEDED; INVALID_ARGUMENT: no event is meant. */
+  async create(caller: Caller, tenantId: string, by: string, asked: NewSubscriber): Promise<Subscriber> {
+    checkEventPatterns(asked.types);
+    return commit(this.runtime, async (manager) => {
+      const had = await holdSubscribers(manager, tenantId);
+      if (had >= MAX_SUBSCRIBERS) throw new FairleadError('QUOTA_EXCEEDED', TOO_MANY);
+      const types = leastPatterns(asked.types);
+      const added = await addSubscriber(manager, tenantId, { ...asked, types }, this.runtime.now());
+      const event = { ...about(caller, by, added), types };
+      await tell(this.runtime, manager, 'dev.fairlead.subscriber.created.v1', event);
+      return shown(added);
+    });
+  }
+
+  /** By name, as many as fit in an answer; `next` is the name to go on after. */
+  async list(tenantId: string, after = ''): Promise<{ subscribers: Subscriber[]; next?: string }> {
+    const rows = await read(this.runtime, (manager) => listSubscribers(manager, tenantId, after, PAGE_ROWS));
+    const subscribers = fitPage(rows.map(shown));
+    const last = subscribers.at(-1);
+    const more = subscribers.length < rows.length || rows.length === PAGE_ROWS;
+    return last && more ? { subscribers, next: last.name } : { subscribers };
+  }
+
+  /** NOT_FOUND. */
+  async get(tenantId: string, name: string): Promise<Subscriber> {
+    return shown(await read(this.runtime, (manager) => findSubscriber(manager, tenantId, name)));
+  }
+
+  /** NOT_FOUND, REVISION_CONFLICT. */
+  async remove(caller: Caller, tenantId: string, name: string, by: string, { ifRevision }: Expecting): Promise<void> {
+    await commit(this.runtime, async (manager) => {
+      const known = await findSubscriber(manager, tenantId, name, 'lock');
+      expectRevision(`the subscriber ${name}`, shown(known).revision, ifRevision);
+      await deleteSubscriber(manager, known.id);
+      await tell(this.runtime, manager, 'dev.fairlead.subscriber.removed.v1', about(caller, by, known));
+    });
+  }
+}
+
+const TOO_MANY = `a tenant has at most ${MAX_SUBSCRIBERS} subscribers; remove one first`;
+
+function shown({ id, name, kind, types, createdAt, natsPublicKey }: StoredSubscriber): Subscriber {
+  const nats = natsPublicKey === null ? null : natsSubscription(id, natsPublicKey);
+  const said = { id, name, kind, types: [...types], createdAt: createdAt.toISOString(), nats };
+  return { ...said, revision: revisionOf(said) };
+}
+
+function about(caller: Caller, by: string, { id: subscriberId, tenantId, name, kind }: StoredSubscriber) {
+  const subject = `subscriber/${subscriberId}`;
+  return { tenantId, subject, actor: operatorOf(caller, by), reason: 'OK', subscriberId, name, kind };
+}

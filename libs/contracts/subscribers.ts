@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { CredentialName, IsoTime, UserName } from './primitives.js';
+import { Revision, ifRevision } from './revision.js';
+import { rpcOf } from './rpc.js';
+
+/** Of a tenant, at once. Each has a consumer, or a queue, of its own. */
+export const MAX_SUBSCRIBERS = 32;
+
+/** How it is told: `nats`: it fetches by a consumer of its own. `webhook`: it is called. */
+export const SubscriberKind = z.enum(['nats', 'webhook']);
+export type SubscriberKind = z.infer<typeof SubscriberKind>;
+
+export const SubscriberName = CredentialName;
+
+/** `grant.created`, `grant.*`, `*`: types of events without what all have in common. The audit service says which there are. */
+export const EventPattern = z
+  .string()
+  .max(128)
+  .regex(/^(\*|[a-z0-9-]+\.(\*|[a-z0-9-]+))$/, 'write types of events as grant.created, grant.* or *');
+export const EventPatterns = z.array(EventPattern).min(1).max(32);
+
+/** The public half of an nkey of a user. https://docs.nats.io/running-a-nats-service/configuration/securing_nats/auth_intro/nkey_auth */
+export const NatsPublicKey = z.string().regex(/^U[A-Z2-7]{55}$/, 'the public key of an nkey of a user begins with U');
+
+/** What a subscriber of the kind `nats` connects with besides its seed, which nobody but itself has. */
+export const NatsSubscription = z.object({
+  publicKey: NatsPublicKey,
+  stream: z.string().max(63),
+  consumer: z.string().max(63),
+  /** Of its requests to JetStream, instead of `$JS.API`. */
+  apiPrefix: z.string().max(63),
+  /** All its inboxes begin so. */
+  inboxPrefix: z.string().max(128),
+});
+export type NatsSubscription = z.infer<typeof NatsSubscription>;
+
+/** Somebody outside who is told of a tenant's events as they happen. */
+export const Subscriber = z.object({
+  id: z.uuid(),
+  name: SubscriberName,
+  kind: SubscriberKind,
+  types: EventPatterns,
+  createdAt: IsoTime,
+  /** Null: of another kind. */
+  nats: NatsSubscription.nullable(),
+  revision: Revision.default(''),
+});
+export type Subscriber = z.infer<typeof Subscriber>;
+
+export const NewSubscriber = z
+  .strictObject({
+    kind: z.enum(['nats']),
+    name: SubscriberName,
+    types: EventPatterns,
+    /** Of the kind `nats`, and of no other. */
+    publicKey: NatsPublicKey.optional(),
+  })
+  .refine(({ kind, publicKey }) => (kind === 'nats') === (publicKey !== undefined), {
+    path: ['publicKey'],
+    error: 'a subscriber of the kind nats has a publicKey, and no other has one',
+  });
+export type NewSubscriber = z.infer<typeof NewSubscriber>;
+
+const rpc = rpcOf('audit');
+const byName = z.object({ name: SubscriberName });
+const by = UserName;
+
+/** Subscribers of the tenant of the subject. */
+export const subscriberRpc = {
+  /** ALREADY_EXISTS, QUOTA_EXCEEDED; INVALID_ARGUMENT: there is no such type of event. */
+  createSubscriber: rpc('create-subscriber', ['api'], z.object({ subscriber: NewSubscriber, by }), Subscriber, 10_000),
+  /** By name, as many as fit in one answer; `next` is there if there are more: pass it as `after`. */
+  listSubscribers: rpc(
+    'list-subscribers',
+    ['api'],
+    z.object({ after: SubscriberName.optional() }),
+    z.object({ subscribers: z.array(Subscriber).max(500), next: SubscriberName.optional() }),
+  ),
+  /** NOT_FOUND. */
+  getSubscriber: rpc('get-subscriber', ['api'], byName, Subscriber),
+  /** Nothing is told to it from then on. NOT_FOUND, REVISION_CONFLICT. */
+  removeSubscriber: rpc('remove-subscriber', ['api'], byName.extend({ by, ...ifRevision }), z.object({}), 10_000),
+} as const;
