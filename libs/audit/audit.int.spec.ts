@@ -168,15 +168,20 @@ describe('events', () => {
     await audit.publishEvent(event);
     await audit.publishEvent(disconnected());
     await eventually(async () => expect(await audit.all({ entry: 'event' })).toHaveLength(3), PATIENCE);
-    expect(await audit.all({ entry: 'event' })).toMatchObject([{ source: 'gateway', body: { id: event.id } }, {}, {}]);
+    expect(await audit.all({ entry: 'event' })).toMatchObject([
+      { source: 'gateway-a', body: { id: event.id } },
+      {},
+      {},
+    ]);
   });
 
   it('that say another teller or tenant than NATS vouches for are none', async () => {
     const { subject, body } = disconnected();
     await audit.publishBytes(subject, body.replace('/fairlead/gateway/', '/fairlead/keys/'));
+    await audit.publishBytes(subject, body.replace('/fairlead/gateway/gateway-a', '/fairlead/gateway/gateway-b'));
     await audit.publishBytes(subject.replace('.default.', '.shop.'), body);
     await audit.publishBytes(subject, 'no event');
-    await eventually(async () => expect(await audit.all({ entry: 'unreadable' })).toHaveLength(3), PATIENCE);
+    await eventually(async () => expect(await audit.all({ entry: 'unreadable' })).toHaveLength(4), PATIENCE);
     expect(await audit.all({ entry: 'event' })).toEqual([]);
   });
 });

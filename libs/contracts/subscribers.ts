@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CredentialName, IsoTime, UserName } from './primitives.js';
+import { CredentialName, IsoTime, TenantId, UserName } from './primitives.js';
 import { Revision, ifRevision } from './revision.js';
 import { rpcOf } from './rpc.js';
 
@@ -33,6 +33,10 @@ export const NatsSubscription = z.object({
   inboxPrefix: z.string().max(128),
 });
 export type NatsSubscription = z.infer<typeof NatsSubscription>;
+
+/** In the bucket of subscribers, below its id: of the kind `nats` only. */
+export const SubscriberEntry = z.object({ tenantId: TenantId, name: SubscriberName, publicKey: NatsPublicKey });
+export type SubscriberEntry = z.infer<typeof SubscriberEntry>;
 
 /** Somebody outside who is told of a tenant's events as they happen. */
 export const Subscriber = z.object({

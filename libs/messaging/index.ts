@@ -11,6 +11,19 @@ export { watchBucket, type KvSnapshot, type WatchBucketOptions } from './kv/watc
 export { deleteKv, putKv } from './kv/put-kv.js';
 export { StreamConsumer, type ConsumedMessage, type StreamConsumerOptions } from './consumer/stream-consumer.js';
 export { STREAMS_API } from './kv/bucket-feed.js';
-export { subscriberConsumer, subscriberInboxPrefix } from './server/subscriber-rights.js';
-export { natsAuthorization, type NatsUser } from './server/nats-authorization.js';
+export {
+  SUBSCRIBERS_ACCOUNT,
+  subscriberConsumer,
+  subscriberInboxPrefix,
+  subscriberOfConsumer,
+} from './subscribers/subscriber-rights.js';
+export { calloutIssuer } from './subscribers/callout-issuer.js';
+export { serveAdmission, type AdmissionOptions } from './subscribers/serve-admission.js';
+export { SubscriberConsumers, type WantedConsumer } from './subscribers/subscriber-consumers.js';
+export {
+  cutConnection,
+  subscriberConnections,
+  type SubscriberConnection,
+} from './subscribers/subscriber-connections.js';
+export { natsAuthorization, natsUser, type NatsUser } from './server/nats-authorization.js';
 export { AUDIT_STREAM, EVENT_STREAM, provisionJetStream, type ProvisionOptions } from './server/provision-jetstream.js';
