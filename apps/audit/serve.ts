@@ -1,4 +1,5 @@
 import {
+  AUDIT_BUCKETS,
   AUDIT_ENTITIES,
   AUDIT_MIGRATIONS,
   appendToTree,
@@ -35,6 +36,7 @@ export const audit: ServiceDefinition<Config> = {
         now: () => new Date(),
       };
       const started = await host.retryWhileAway(() => startAudit(runtime, nats, optionsOf(config)));
+      host.project(AUDIT_BUCKETS);
       host.use(signTrees({ database, logger, rpc: createRpcClient(nats, host.source), everyMs: SIGN_EVERY_MS }));
       return host.use(started).module;
     },

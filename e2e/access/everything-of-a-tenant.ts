@@ -151,6 +151,8 @@ function bodiesOf(csr: string): Record<string, object> {
     importBundle: { url: 'https://127.0.0.1:9/install.yaml', digest: DIGEST },
     putAssignment: ASSIGNMENT,
     createSubscriber: SUBSCRIBER,
+    rotateSubscriber: { publicKey: createNkey().publicKey },
+    replaySubscriber: { from: { number: 1 } },
     steerRollout: { step: 'pause' },
   };
 }

@@ -5,6 +5,7 @@ export { AUDIT_MIGRATIONS } from './store/migrations.js';
 export { type AppendToLog } from './store/entries.js';
 export { countNothing, type Counts, type Part, type Runtime } from './feature/runtime.js';
 export { startAudit, type AuditOptions, type StartedAudit } from './feature/start-audit.js';
+export { AUDIT_BUCKETS } from './feature/projected-buckets.js';
 export { appendToTree } from './feature/audit-tree.js';
 export { signTrees } from './feature/sign-trees.js';
 

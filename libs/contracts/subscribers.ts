@@ -65,6 +65,13 @@ export const NewSubscriber = z
   });
 export type NewSubscriber = z.infer<typeof NewSubscriber>;
 
+/** Where in the stream of events: a moment, or a number that one of its messages has there. */
+export const ReplayFrom = z.union([
+  z.strictObject({ time: IsoTime }),
+  z.strictObject({ number: z.int().min(1).max(Number.MAX_SAFE_INTEGER) }),
+]);
+export type ReplayFrom = z.infer<typeof ReplayFrom>;
+
 const rpc = rpcOf('audit');
 const byName = z.object({ name: SubscriberName });
 const by = UserName;
@@ -84,4 +91,14 @@ export const subscriberRpc = {
   getSubscriber: rpc('get-subscriber', ['api'], byName, Subscriber),
   /** Nothing is told to it from then on. NOT_FOUND, REVISION_CONFLICT. */
   removeSubscriber: rpc('remove-subscriber', ['api'], byName.extend({ by, ...ifRevision }), z.object({}), 10_000),
+  /** Another key counts from then on, and the one before is cut off; where it stands is kept. NOT_FOUND, ALREADY_EXISTS; CONFLICT: of another kind. */
+  rotateSubscriber: rpc(
+    'rotate-subscriber',
+    ['api'],
+    byName.extend({ publicKey: NatsPublicKey, by, ...ifRevision }),
+    Subscriber,
+    10_000,
+  ),
+  /** It is told again from there on, of what is still kept. NOT_FOUND; CONFLICT: of another kind. */
+  replaySubscriber: rpc('replay-subscriber', ['api'], byName.extend({ from: ReplayFrom, by }), Subscriber, 15_000),
 } as const;

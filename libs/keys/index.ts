@@ -24,6 +24,7 @@ export { SERVING_STEPS, rotateServingRoot, type ServingStep } from './feature/se
 export { ReplicaWatch } from './feature/replica-watch.js';
 export { rewrapMasterKey, sealedStatus, type RewrapOptions, type SealedStatus } from './feature/rewrap.js';
 export { Rotation } from './feature/rotation.js';
+export { SubscriberGate, type SubscriberGateOptions } from './feature/subscriber-gate.js';
 export { KEYS_BUCKETS } from './feature/projected-buckets.js';
 export { openGitKeys, type GitKeys, type GitKeysOptions } from './feature/git/git-keys.js';
 export { watchHostKeys } from './feature/git/host-key-watch.js';

@@ -1,5 +1,5 @@
 export { inboxPrefix, type Holder } from './connection/inbox.js';
-export { createNkey, nkeyFromSeed, type Nkey } from './connection/nkey.js';
+export { createNkey, nkeyFromSeed, readSeedFile, type Nkey } from './connection/nkey.js';
 export { connectNats, type ConnectNatsOptions } from './connection/connect-nats.js';
 export { connectionState, whileConnected, type ConnectionState } from './connection/connection-state.js';
 export { MAX_RPC_BYTES, createRpcClient, type CallOptions, type RpcClient } from './rpc/rpc-client.js';

@@ -6,11 +6,10 @@ import { printJson, printLines, printList, printNotice } from '../output/print.j
 import type { ApiClient } from '../session/api-client.js';
 import { AuditEntry, AuditEntryList, AuditFeed, AuditProducerList } from '../session/audit-answers.js';
 import { addAuditLogCommands } from './audit-log.js';
-import { outputOption, type Printed } from './option-values.js';
+import { momentOf, outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const LOOK_EVERY_MS = 1_000;
-const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 } as const;
 
 const SEARCH_HELP = `
 Newest first. Times are like 2026-03-01T08:00:00Z, or an age: 30m, 8h, 7d, 2w.
@@ -206,23 +205,12 @@ function queryOf(
   { since, until, ...filter }: Filter,
   page: { after: number | undefined; limit: number },
 ): string {
-  const from = since === undefined ? undefined : timeOf(io, since);
-  const to = until === undefined ? undefined : timeOf(io, until);
+  const from = since === undefined ? undefined : momentOf(since, io.now());
+  const to = until === undefined ? undefined : momentOf(until, io.now());
   const said = Object.entries({ ...filter, from, to, ...page });
   return new URLSearchParams(
     Object.fromEntries(said.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))),
   ).toString();
-}
-
-function timeOf(io: Io, text: string): string {
-  const age = /^(\d{1,5})([mhdw])$/.exec(text);
-  const atMs = age
-    ? io.now().getTime() - Number(age[1]) * UNITS_MS[age[2] as keyof typeof UNITS_MS]
-    : /^\d{4}-\d{2}-\d{2}/.test(text)
-      ? Date.parse(text)
-      : Number.NaN;
-  if (!Number.isNaN(atMs)) return new Date(atMs).toISOString();
-  throw new InvalidArgumentError(`${text} is no time: write 2026-03-01T08:00:00Z, or an age such as 7d`);
 }
 
 function wholeNumber(text: string): number {

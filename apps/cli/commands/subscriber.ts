@@ -8,7 +8,7 @@ import { writePrivateFile } from '../session/login-store.js';
 import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
 import { Subscriber, SubscriberList } from '../session/subscriber-answers.js';
-import { outputOption, type Confirmed, type Printed } from './option-values.js';
+import { momentOf, outputOption, type Confirmed, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const SUBSCRIBERS = '/v1/subscribers';
@@ -21,7 +21,22 @@ Examples:
   fairlead subscriber create siem --types 'grant.*,access-request.*,cluster.deleted'
   fairlead subscriber create archive --types '*' --out /etc/archive/nats.nk`;
 
-/** subscriber create, list, show, remove. */
+const ROTATE_HELP = `
+The one before counts no more, and its connection is cut at once. Where the subscriber stands is kept.
+
+Examples:
+  fairlead subscriber rotate siem                # replaces siem.nk
+  fairlead subscriber rotate siem --out new.nk`;
+
+const REPLAY_HELP = `
+Times are like 2026-03-01T08:00:00Z, or an age: 30m, 8h, 7d, 2w; a number is one that a message has in the stream. What is kept is
+told again: 30 days, and less where the stream is full. What is older is in the audit log: fairlead audit export.
+
+Examples:
+  fairlead subscriber replay siem --from 2h
+  fairlead subscriber replay siem --from 120394`;
+
+/** subscriber create, list, show, rotate, replay, remove. */
 export function addSubscriberCommands(program: Command, io: Io): void {
   const subscriber = program
     .command('subscriber')
@@ -50,6 +65,22 @@ export function addSubscriberCommands(program: Command, io: Io): void {
     .description('Show a subscriber, and what it connects with besides its key.')
     .addOption(outputOption('table', 'json'))
     .action((name: string, options: Printed) => show(io, name, options));
+  subscriber
+    .command('rotate <name>')
+    .summary('give a subscriber another key')
+    .description('Make another key for a subscriber; the one before counts no more.')
+    .option('--out <file>', 'where to write its key, for you only; NAME.nk unless given')
+    .addOption(outputOption('table', 'json'))
+    .addHelpText('after', ROTATE_HELP)
+    .action((name: string, options: Printed & { out?: string }) => rotate(io, name, options));
+  subscriber
+    .command('replay <name>')
+    .summary('tell a subscriber again')
+    .description('Tell a subscriber again what it was told before.')
+    .requiredOption('--from <time-or-number>', 'from where on')
+    .addOption(outputOption('table', 'json'))
+    .addHelpText('after', REPLAY_HELP)
+    .action((name: string, options: Printed & { from: string }) => replay(io, name, options));
   subscriber
     .command('remove <name>')
     .alias('rm')
@@ -83,6 +114,24 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
   await writePrivateFile(out, `${seed}\n`);
   if (output === 'json') return printJson(io, { subscriber: made, seedFile: out });
   printLines(io, `subscriber ${name} made, its key is in ${out}`, '', ...connection(made));
+}
+
+async function rotate(io: Io, name: string, { out = `${name}.nk`, output }: Printed & { out?: string }): Promise<void> {
+  const { newNkey } = await import('../subscriber/seed-file.js');
+  const { seed, publicKey } = newNkey();
+  const request = { method: 'PUT', body: { publicKey } } as const;
+  const rotated = await withApi(io, (api) => api.ask(Subscriber, itemPath(SUBSCRIBERS, name, 'key'), request));
+  await writePrivateFile(out, `${seed}\n`);
+  if (output === 'json') return printJson(io, { subscriber: rotated, seedFile: out });
+  printLines(io, `subscriber ${name} has another key, in ${out}`, '', ...connection(rotated));
+}
+
+async function replay(io: Io, name: string, { from, output }: Printed & { from: string }): Promise<void> {
+  const number = /^\d{1,15}$/.test(from) ? Number(from) : undefined;
+  const start = number === undefined ? { time: momentOf(from, io.now()) } : { number };
+  const request = { method: 'POST', body: { from: start } } as const;
+  const replayed = await withApi(io, (api) => api.ask(Subscriber, itemPath(SUBSCRIBERS, name, 'replay'), request));
+  printResult(io, output, replayed, `subscriber ${name} is told again, from ${number ?? start.time} on`);
 }
 
 async function list(io: Io, { output }: Printed): Promise<void> {

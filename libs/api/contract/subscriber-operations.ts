@@ -1,4 +1,10 @@
-import { MAX_SUBSCRIBERS, NewSubscriber as NewFields, Subscriber as Fields, SubscriberName } from '@fairlead/contracts';
+import {
+  MAX_SUBSCRIBERS,
+  NewSubscriber as NewFields,
+  ReplayFrom,
+  Subscriber as Fields,
+  SubscriberName,
+} from '@fairlead/contracts';
 import { z } from 'zod';
 import { empty, json, operationsOf } from './operation.js';
 
@@ -10,6 +16,12 @@ export const SubscriberList = z.object({
   subscribers: z.array(Subscriber).max(500).describe('By name.'),
   next: SubscriberName.optional().describe('There may be more: ask again with it as `after`.'),
 });
+
+const { publicKey } = NewFields.shape;
+export const SubscriberKey = z
+  .strictObject({ publicKey: publicKey.unwrap() })
+  .describe('The public half of a new nkey of a user.');
+export const SubscriberReplay = z.strictObject({ from: ReplayFrom }).describe('From where on.');
 
 const ByName = z.strictObject({ name: SubscriberName });
 const next = { NOT_FOUND: 'see which there are: fairlead subscriber list' };
@@ -50,6 +62,31 @@ export const subscriberOperations = operationsOf('subscribers', {
     conditional: true,
     answers: [empty('Removed.')],
     errors: ['NOT_FOUND', 'REVISION_CONFLICT', 'DEADLINE_EXCEEDED'],
+    next,
+  },
+  rotateSubscriber: {
+    route: 'PUT /v1/subscribers/{name}/key',
+    summary: 'Give a subscriber another key',
+    description:
+      'The one before counts no more, and its connection is cut within two seconds. Where it stands is kept. Of the kind `nats` only.',
+    params: ByName,
+    body: SubscriberKey,
+    etag: true,
+    conditional: true,
+    answers: [json(200, 'The subscriber after it.', Subscriber)],
+    errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'CONFLICT', 'REVISION_CONFLICT', 'DEADLINE_EXCEEDED'],
+    next: { ...next, ALREADY_EXISTS: 'make a new key' },
+  },
+  replaySubscriber: {
+    route: 'POST /v1/subscribers/{name}/replay',
+    summary: 'Tell a subscriber again',
+    description:
+      'From a moment on, or from a number that one of its messages has in the stream, of what is kept: 30 days, and less where the stream is full. Its requests for messages that wait are ended. Of the kind `nats` only.',
+    params: ByName,
+    body: SubscriberReplay,
+    etag: true,
+    answers: [json(200, 'The subscriber after it.', Subscriber)],
+    errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
     next,
   },
 });

@@ -28,4 +28,14 @@ export class SubscribersController {
   async remove(@Asked() { tenantId, actor: by, params }: Call<'removeSubscriber'>, @IfRevision() ifRevision: Expected) {
     await this.backend.write(subscriberRpc.removeSubscriber, tenantId, { ...params, by, ifRevision });
   }
+
+  @Serve('rotateSubscriber')
+  rotate(@Asked() { tenantId, actor: by, params, body }: Call<'rotateSubscriber'>, @IfRevision() ifRevision: Expected) {
+    return this.backend.write(subscriberRpc.rotateSubscriber, tenantId, { ...params, ...body, by, ifRevision });
+  }
+
+  @Serve('replaySubscriber')
+  replay(@Asked() { tenantId, actor: by, params, body }: Call<'replaySubscriber'>) {
+    return this.backend.write(subscriberRpc.replaySubscriber, tenantId, { ...params, ...body, by });
+  }
 }

@@ -1,4 +1,4 @@
-import { subscriberRpc, type Subscriber } from '@fairlead/contracts';
+import { subscriberRpc, type ReplayFrom, type Subscriber } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
@@ -8,6 +8,8 @@ type S = typeof subscriberRpc;
 /** The subscribers of every tenant; nobody is told anything. */
 @Controller()
 export class SubscribersScript {
+  /** What was asked for. */
+  readonly replays: ReplayFrom[] = [];
   readonly #known = new Map<string, Subscriber>();
 
   @RpcHandler(subscriberRpc.createSubscriber)
@@ -38,6 +40,22 @@ export class SubscribersScript {
     this.#of(tenantId, name);
     this.#known.delete(`${tenantId} ${name}`);
     return {};
+  }
+
+  @RpcHandler(subscriberRpc.rotateSubscriber)
+  async rotate({ tenantId, input }: RpcRequest<S['rotateSubscriber']>): RpcResult<S['rotateSubscriber']> {
+    const known = this.#of(tenantId, input.name);
+    const { publicKey } = input;
+    const nats = known.nats && { ...known.nats, publicKey, inboxPrefix: `_INBOX_${publicKey}` };
+    const rotated = { ...known, nats, revision: 'rotated' };
+    this.#known.set(`${tenantId} ${input.name}`, rotated);
+    return rotated;
+  }
+
+  @RpcHandler(subscriberRpc.replaySubscriber)
+  async replay({ tenantId, input }: RpcRequest<S['replaySubscriber']>): RpcResult<S['replaySubscriber']> {
+    this.replays.push(input.from);
+    return this.#of(tenantId, input.name);
   }
 
   #of(tenantId: string, name: string): Subscriber {

@@ -16,7 +16,7 @@ export interface Counts {
   failed(part: Part): void;
 }
 
-export type Part = 'records' | 'events' | 'gaps' | 'intents' | 'partitions';
+export type Part = 'records' | 'events' | 'gaps' | 'intents' | 'partitions' | 'subscribers';
 
 export const countNothing: Counts = {
   entries: () => undefined,

@@ -1,5 +1,6 @@
 import { messageOf } from '@fairlead/errors';
 import { RunLoop } from '@fairlead/loop';
+import { SubscriberConsumers } from '@fairlead/messaging';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { announceGaps } from './announce-gaps.js';
@@ -8,6 +9,7 @@ import { AuditLogController } from './audit-log.controller.js';
 import { AuditLog } from './audit-log.js';
 import { AuditTree } from './audit-tree.js';
 import { Ingest } from './ingest.js';
+import { KeptConsumers } from './kept-consumers.js';
 import { keepDays, makeDays } from './keep-days.js';
 import { LiveGateways } from './live-gateways.js';
 import type { Part, Runtime } from './runtime.js';
@@ -31,6 +33,7 @@ export interface StartedAudit extends AsyncDisposable {
 }
 
 const DAYS_EVERY_MS = 3_600_000;
+const CONSUMERS_EVERY_MS = 30_000;
 
 @Module({})
 class AuditModule {}
@@ -52,6 +55,8 @@ export async function startAudit(runtime: Runtime, nats: NatsConnection, options
   const { gatewaySilenceMs } = options;
   const isGone = (producer: string, at: Date): boolean => gateways.isGone(producer, at, gatewaySilenceMs);
   loop('intents', options.lookEveryMs, () => settleIntents(runtime, isGone, gatewaySilenceMs));
+  const consumers = new KeptConsumers(runtime.database, new SubscriberConsumers(nats));
+  loop('subscribers', CONSUMERS_EVERY_MS, () => consumers.followAll());
   parts.use(new Ingest(runtime, nats, 'audit'));
   parts.use(new Ingest(runtime, nats, 'events'));
   return {
@@ -60,7 +65,7 @@ export async function startAudit(runtime: Runtime, nats: NatsConnection, options
       controllers: [AuditController, AuditLogController, SubscribersController],
       providers: [
         { provide: AuditLog, useValue: new AuditLog(runtime) },
-        { provide: Subscribers, useValue: new Subscribers(runtime) },
+        { provide: Subscribers, useValue: new Subscribers(runtime, consumers) },
         { provide: AuditTree, useValue: new AuditTree(runtime.database) },
       ],
     },

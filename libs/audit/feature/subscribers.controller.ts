@@ -29,4 +29,14 @@ export class SubscribersController {
     await this.subscribers.remove(caller, tenantId, name, by, { ifRevision });
     return {};
   }
+
+  @RpcHandler(subscriberRpc.rotateSubscriber)
+  async rotate({ caller, tenantId, input: { name, publicKey, by, ifRevision } }: Asked<'rotateSubscriber'>) {
+    return this.subscribers.rotate(caller, tenantId, { name, publicKey, by, ifRevision });
+  }
+
+  @RpcHandler(subscriberRpc.replaySubscriber)
+  async replay({ caller, tenantId, input: { name, from, by } }: Asked<'replaySubscriber'>) {
+    return this.subscribers.replay(caller, tenantId, { name, from, by });
+  }
 }

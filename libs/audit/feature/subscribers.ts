@@ -6,14 +6,18 @@ import {
   type Caller,
   type Expecting,
   type NewSubscriber,
+  type ReplayFrom,
   type Subscriber,
 } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { commit, operatorOf, read, tell, type ServiceRuntime } from '@fairlead/events';
+import type { EntityManager } from 'typeorm';
 import { checkEventPatterns, leastPatterns } from '../domain/event-patterns.js';
 import { natsSubscription } from '../domain/nats-subscription.js';
 import {
   addSubscriber,
+  changeNatsKey,
+  changeStart,
   deleteSubscriber,
   findSubscriber,
   holdSubscribers,
@@ -25,20 +29,25 @@ const PAGE_ROWS = 200;
 
 /** Who outside is told of a tenant's events. */
 export class Subscribers {
-  constructor(private readonly runtime: ServiceRuntime) {}
+  constructor(
+    private readonly runtime: ServiceRuntime,
+    private readonly consumers: ConsumersOfSubscribers,
+  ) {}
 
   /** ALREADY_EXISTS, QUOTA_EXCEEDED; INVALID_ARGUMENT: no event is meant. */
   async create(caller: Caller, tenantId: string, by: string, asked: NewSubscriber): Promise<Subscriber> {
     checkEventPatterns(asked.types);
-    return commit(this.runtime, async (manager) => {
+    const added = await commit(this.runtime, async (manager) => {
       const had = await holdSubscribers(manager, tenantId);
       if (had >= MAX_SUBSCRIBERS) throw new FairleadError('QUOTA_EXCEEDED', TOO_MANY);
       const types = leastPatterns(asked.types);
-      const added = await addSubscriber(manager, tenantId, { ...asked, types }, this.runtime.now());
-      const event = { ...about(caller, by, added), types };
+      const row = await addSubscriber(manager, tenantId, { ...asked, types }, this.runtime.now());
+      const event = { ...about(caller, by, row), types };
       await tell(this.runtime, manager, 'dev.fairlead.subscriber.created.v1', event);
-      return shown(added);
+      return row;
     });
+    await this.consumers.follow(added.id);
+    return shown(added);
   }
 
   /** By name, as many as fit in an answer; `next` is the name to go on after. */
@@ -57,13 +66,68 @@ export class Subscribers {
 
   /** NOT_FOUND, REVISION_CONFLICT. */
   async remove(caller: Caller, tenantId: string, name: string, by: string, { ifRevision }: Expecting): Promise<void> {
-    await commit(this.runtime, async (manager) => {
+    const removed = await commit(this.runtime, async (manager) => {
       const known = await findSubscriber(manager, tenantId, name, 'lock');
       expectRevision(`the subscriber ${name}`, shown(known).revision, ifRevision);
       await deleteSubscriber(manager, known.id);
       await tell(this.runtime, manager, 'dev.fairlead.subscriber.removed.v1', about(caller, by, known));
+      return known;
+    });
+    await this.consumers.follow(removed.id);
+  }
+
+  /** Where it stands is kept. NOT_FOUND, ALREADY_EXISTS, REVISION_CONFLICT; CONFLICT: it has no key. */
+  async rotate(
+    caller: Caller,
+    tenantId: string,
+    asked: Named & Expecting & { publicKey: string },
+  ): Promise<Subscriber> {
+    const { name, by, publicKey, ifRevision } = asked;
+    return commit(this.runtime, async (manager) => {
+      const known = await findNats(manager, tenantId, name);
+      expectRevision(`the subscriber ${name}`, shown(known).revision, ifRevision);
+      const rotated = await changeNatsKey(manager, known.id, publicKey);
+      await tell(this.runtime, manager, 'dev.fairlead.subscriber.rotated.v1', about(caller, by, rotated));
+      return shown(rotated);
     });
   }
+
+  /** NOT_FOUND; CONFLICT: it fetches nothing. UNAVAILABLE: it may have happened already; ask again. */
+  async replay(
+    caller: Caller,
+    tenantId: string,
+    { name, by, from }: Named & { from: ReplayFrom },
+  ): Promise<Subscriber> {
+    const replayed = await commit(this.runtime, async (manager) => {
+      const known = await findNats(manager, tenantId, name);
+      const row = await changeStart(manager, known.id, from);
+      const [fromTime, fromNumber] = 'time' in from ? [from.time, null] : [null, from.number];
+      const event = { ...about(caller, by, row), fromTime, fromNumber };
+      await tell(this.runtime, manager, 'dev.fairlead.subscriber.replayed.v1', event);
+      return row;
+    });
+    await this.consumers.beginAnew(replayed.id);
+    return shown(replayed);
+  }
+}
+
+interface Named {
+  readonly name: string;
+  readonly by: string;
+}
+
+/** What the consumers of subscribers are kept by. */
+export interface ConsumersOfSubscribers {
+  /** Whether it is there or gone, its consumer is so too. UNAVAILABLE: later, by itself. */
+  follow(subscriberId: string): Promise<void>;
+  /** Its consumer begins where the subscriber does now. UNAVAILABLE. */
+  beginAnew(subscriberId: string): Promise<void>;
+}
+
+async function findNats(manager: EntityManager, tenantId: string, name: string): Promise<StoredSubscriber> {
+  const known = await findSubscriber(manager, tenantId, name, 'lock');
+  if (known.natsPublicKey !== null) return known;
+  throw new FairleadError('CONFLICT', `the subscriber ${name} is a ${known.kind}, and not one that fetches over NATS`);
 }
 
 const TOO_MANY = `a tenant has at most ${MAX_SUBSCRIBERS} subscribers; remove one first`;

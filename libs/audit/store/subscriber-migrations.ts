@@ -12,6 +12,8 @@ class Subscribers1798000000000 implements MigrationInterface {
       kind text not null,
       types text[] not null,
       created_at timestamptz not null,
+      starts_at timestamptz not null default now(),
+      starts_at_number bigint,
       nats_public_key text unique,
       check ((kind = 'nats') = (nats_public_key is not null)),
       unique (tenant_id, name)

@@ -17,7 +17,7 @@ import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
 import { scratchDir } from '@fairlead/testing';
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import {
@@ -56,6 +56,8 @@ export interface AuditFixture extends AsyncDisposable {
   /** Whatever the bytes, on a subject of one's own. */
   publishBytes(subject: string, bytes: string, as?: Holder): Promise<void>;
   beat(holder: Holder, beat: number, startedAt: Date, instance: string): Promise<void>;
+  /** To take consumers away. */
+  consumersAsOperator(): Promise<JetStreamManager['consumers']>;
   /** Messages of the stream that nobody has acknowledged. */
   waiting(): Promise<number>;
   /** Oldest first. */
@@ -107,6 +109,7 @@ export async function auditFixture(): Promise<AuditFixture> {
       const value = heartbeat(holder.credential, beat, startedAt, instance);
       await putKv(await as(holder), BUCKETS.routes, routeKeys.gateway(holder.credential, instance), value);
     },
+    consumersAsOperator: async () => (await jetstreamManager(await as(operator))).consumers,
     waiting: async () => {
       const manager = await jetstreamManager(await as(operator));
       return (await manager.streams.info(AUDIT_STREAM)).state.messages;

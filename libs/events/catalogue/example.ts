@@ -68,6 +68,8 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   sshPort: [22],
   message: ['the host does not answer'],
   type: ['ssh-ed25519'],
+  fromTime: [AT],
+  fromNumber: [null],
   types: [['grant.*', 'cluster.created']],
   approved: [['SHA256:nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY8']],
   withdrawn: [[]],

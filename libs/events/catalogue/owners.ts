@@ -143,6 +143,11 @@ export const ABOUT_EVENTS: Readonly<Record<EventType, About>> = {
   ),
   'dev.fairlead.subscriber.created.v1': told('audit', 'Somebody outside is told of events from now on.'),
   'dev.fairlead.subscriber.removed.v1': told('audit', 'A subscriber is told of events no more.'),
+  'dev.fairlead.subscriber.replayed.v1': told('audit', 'A subscriber is told again of what it was told before.'),
+  'dev.fairlead.subscriber.rotated.v1': told(
+    'audit',
+    'A subscriber has another secret; the one before counts no more.',
+  ),
   'dev.fairlead.tenant.changed.v1': told('registration', 'The quotas of a tenant were changed.'),
   'dev.fairlead.tenant.created.v1': told('registration', 'A tenant was made.'),
   'dev.fairlead.tenant.deleted.v1': told('registration', 'A tenant was deleted; its name is not used again.'),

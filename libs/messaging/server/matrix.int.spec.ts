@@ -163,7 +163,12 @@ const STREAM_REQUESTS: Row[] = [
 ];
 
 const CONSUMER_REQUESTS: Row[] = [
+  // It reads events, by consumers of its own making.
   ['$JS.API.CONSUMER.CREATE.FAIRLEAD_EVENTS.x', ['operator']],
+  ['$JS.API.CONSUMER.MSG.NEXT.FAIRLEAD_EVENTS.x', ['operator']],
+  ['$JS.API.CONSUMER.DELETE.FAIRLEAD_EVENTS.x', ['operator']],
+  ['$JS.API.CONSUMER.MSG.NEXT.FAIRLEAD_EVENTS.audit', NOBODY],
+  ['$JS.API.CONSUMER.DELETE.FAIRLEAD_EVENTS.audit', NOBODY],
   ['$JS.API.CONSUMER.CREATE.FAIRLEAD_AUDIT.audit', ['operator']],
   ['$JS.API.CONSUMER.CREATE.FAIRLEAD_AUDIT.x', NOBODY],
   ['$JS.API.CONSUMER.MSG.NEXT.FAIRLEAD_AUDIT.audit', NOBODY],
@@ -192,11 +197,10 @@ const CONSUMER_REQUESTS: Row[] = [
 ];
 
 const ACKNOWLEDGEMENTS: Row[] = [
-  // The operator may read all events, by consumers of its own making.
-  [`$JS.ACK.FAIRLEAD_EVENTS.audit.${POSITION}`, ['audit', 'operator']],
+  [`$JS.ACK.FAIRLEAD_EVENTS.audit.${POSITION}`, ['audit']],
   [`$JS.ACK.FAIRLEAD_AUDIT.audit.${POSITION}`, ['audit']],
-  [`$JS.ACK.FAIRLEAD_EVENTS.${CONSUMER.acme}.${POSITION}`, ['acme', 'operator']],
-  [`$JS.ACK.FAIRLEAD_EVENTS.${CONSUMER.globex}.${POSITION}`, ['globex', 'operator']],
+  [`$JS.ACK.FAIRLEAD_EVENTS.${CONSUMER.acme}.${POSITION}`, ['acme']],
+  [`$JS.ACK.FAIRLEAD_EVENTS.${CONSUMER.globex}.${POSITION}`, ['globex']],
   [`$JS.ACK.KV_${BUCKETS.routes}.x.${POSITION}`, NOBODY],
   [`$JS.ACK._.x.FAIRLEAD_EVENTS.audit.${POSITION}.x`, NOBODY],
 ];

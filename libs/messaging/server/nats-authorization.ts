@@ -197,7 +197,8 @@ function renderUser(user: NatsUser): string {
 
 function permissionsOf(user: NatsUser): Permissions {
   const inbox = `${inboxPrefix(user)}.>`;
-  if (user.role === 'operator') return { publish: OPERATOR_REQUESTS, subscribe: [inbox] };
+  if (user.role === 'operator')
+    return { publish: OPERATOR_REQUESTS, neverPublish: NOT_OF_OPERATOR, subscribe: [inbox] };
   const caller: Caller = { role: user.role, credential: user.credential };
   const called = ALL_RPCS.filter((rpc) => rpc.callers.includes(caller.role));
   const answered = ALL_RPCS.filter((rpc) => rpc.service === caller.role);
@@ -236,12 +237,16 @@ const OPERATOR_REQUESTS: readonly string[] = [
   `$JS.API.STREAM.MSG.GET.${EVENT_STREAM}`,
   `$JS.API.CONSUMER.CREATE.${EVENT_STREAM}`,
   ...['CREATE', 'INFO', 'DELETE', 'MSG.NEXT'].map((request) => `$JS.API.CONSUMER.${request}.${EVENT_STREAM}.>`),
-  `$JS.ACK.${EVENT_STREAM}.>`,
   // Only those that are laid out: what waits for the audit is nobody else's to read.
   ...CONSUMERS.flatMap(({ stream, durable }) =>
     ['CREATE', 'INFO'].map((request) => `$JS.API.CONSUMER.${request}.${stream}.${durable}`),
   ),
 ];
+
+/** It reads events by consumers of its own: what it took from the audit's would be in no log. */
+const NOT_OF_OPERATOR: readonly string[] = CONSUMERS.flatMap(({ stream, durable }) =>
+  ['MSG.NEXT', 'DELETE'].map((request) => `$JS.API.CONSUMER.${request}.${stream}.${durable}`),
+);
 
 /** To make, change, list and remove consumers of the events: which of them is whose, no pattern of subjects can say. */
 const SUBSCRIBERS_REQUESTS: readonly string[] = [

@@ -26,6 +26,8 @@ export interface SecuredNats extends AsyncDisposable {
   seed(holder: Holder): Promise<string>;
   /** A connection of whoever has this seed, as a subscriber makes one; closed with the server. Rejects if it is not let in. */
   connectSubscriber(seed: string): Promise<NatsConnection>;
+  /** Of whoever says that it has that key, and signs with another one. */
+  connectAs(claim: { readonly nkey: string; readonly signWith: string }): Promise<NatsConnection>;
   /** A connection of nobody there is, who may do anything with the streams: to see what is in them. */
   connectReader(): Promise<NatsConnection>;
 }
@@ -77,6 +79,17 @@ export async function startSecuredNats(dataDir: string): Promise<SecuredNats> {
         servers: server.info.url,
         authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
         inboxPrefix: subscriberInboxPrefix(nkeyFromSeed(seed).publicKey),
+        reconnect: false,
+        timeout: 20_000,
+      });
+      connections.push(nc);
+      return nc;
+    },
+    connectAs: async ({ nkey, signWith }) => {
+      const sign = nkeyAuthenticator(new TextEncoder().encode(signWith));
+      const nc = await connectPlainly({
+        servers: server.info.url,
+        authenticator: (nonce) => ({ ...(sign(nonce) as { sig: string }), nkey }),
         reconnect: false,
         timeout: 20_000,
       });
