@@ -8,6 +8,14 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fairlead } from '../support/fairlead.js';
 import { connectAs, queryDatabase } from '../support/service-database.js';
+import {
+  SAMPLES,
+  makeSubscriber,
+  runSample,
+  type MadeSubscriber,
+  type RunningSample,
+  type ToldEvent,
+} from '../support/subscriber-sample.js';
 import { kubectl, startTestStack, whoHoldsTheLink, type TestStack } from '../support/test-stack.js';
 
 /** From a door by spool, stream and ingest to an entry; and until a checkpoint is of it. */
@@ -64,6 +72,45 @@ describe('an auditor finds', () => {
       expect(said).toContainEqual([expect.stringMatching(/^get configmaps\/noted/), 'allowed', other, 'admin']);
     });
     expect(await search('--entry', 'gap')).toEqual([]);
+  });
+});
+
+describe('a subscriber', () => {
+  const newToken = (name: string, ...tenant: string[]): Promise<string> =>
+    fairlead(
+      stack,
+      ...[...tenant, 'api-token', 'create', name, '--for', '1h', '--out', join(stack.stateDir, `${name}.token`)],
+    );
+  const of = (name: string) => (event: ToldEvent) => event.data['name'] === name;
+  const run = (subscriber: MadeSubscriber): RunningSample =>
+    runSample(stack, subscriber, process.execPath, join(SAMPLES, 'typescript', 'subscriber.ts'));
+
+  it('is told of its own tenant as it happens, again where it asks for it, and nothing by a key that counts no more', async () => {
+    await fairlead(stack, 'tenant', 'create', 'acme');
+    const acme = await makeSubscriber(stack, 'siem-of-acme', '*', '--tenant', 'acme');
+    const siem = await makeSubscriber(stack, 'siem', 'api-token.*');
+    await using first = run(siem);
+    await newToken('told-1');
+    await first.until(1, of('told-1'));
+    await newToken('of-acme', '--tenant', 'acme');
+    await using other = run(acme);
+    await other.until(1, of('of-acme'));
+    await fairlead(stack, 'subscriber', 'replay', 'siem', '--from', '1h');
+    await first.until(2, of('told-1'));
+
+    const rotated = { ...siem, seedFile: join(stack.stateDir, 'siem-2.nk') };
+    await fairlead(stack, 'subscriber', 'rotate', 'siem', '--out', rotated.seedFile);
+    // It is cut off, and comes again by a key that is none any more.
+    await soon(async () => expect(first.complaints()).toMatch(/[Aa]uthorization/));
+    await using second = run(rotated);
+    await newToken('told-2');
+    await second.until(1, of('told-2'));
+    expect(first.told.filter(of('told-2'))).toEqual([]);
+    expect(first.told.every(({ tenantid }) => tenantid === 'default')).toBe(true);
+    expect(other.told.every(({ tenantid }) => tenantid === 'acme')).toBe(true);
+
+    await fairlead(stack, 'subscriber', 'remove', 'siem', '--yes');
+    expect(await fairlead(stack, 'subscriber', 'list', '-o', 'name')).not.toContain('siem');
   });
 });
 
