@@ -107,7 +107,7 @@ const ANSWERED_BY_SYSTEM: readonly StreamsAnswer[] = [
 const MAX_SUBSCRIBER_CONNECTIONS = 4_096;
 
 /**
- * The `accounts` block of a nats-server configuration: each user may do what the contracts and `SERVICES` give its role, under its
+ * The `accounts` block of a nats-server configuration, and the one that says who lets others in (ADR 77): each user may do what the contracts and `SERVICES` give its role, under its
  * own name, and nothing else. NATS checks no permission on a reply subject, so that of a process must mean nothing where the
  * streams are: they have an account of their own, in which every request arrives with a reply subject of the server's making
  * (ADR 35). In the account of the processes a foreign reply subject still reaches services, which check it (`readRequest`).
