@@ -1,13 +1,12 @@
 import { DEFAULT_TENANT, NO_TENANT } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { EVENTS, EVENT_TYPE_PREFIX } from '@fairlead/events';
 
-/** `[area, what happened]` of each type there is, whatever its version. */
-const TYPES = Object.keys(EVENTS).map((type) => type.slice(EVENT_TYPE_PREFIX.length).split('.'));
+/** Before every type, and not in patterns or subjects. */
+const PREFIX = 'dev.fairlead.';
 
-/** INVALID_ARGUMENT, for the first pattern that means no event of the catalogue. */
-export function checkEventPatterns(patterns: readonly string[]): void {
-  const meaningless = patterns.find((pattern) => !TYPES.some((type) => means(pattern, type)));
+/** INVALID_ARGUMENT, for the first pattern that means none of the types of events that there are. */
+export function checkEventPatterns(patterns: readonly string[], types: readonly string[]): void {
+  const meaningless = patterns.find((pattern) => !types.some((type) => meansType([pattern], type)));
   if (meaningless === undefined) return;
   throw new FairleadError(
     'INVALID_ARGUMENT',
@@ -32,8 +31,8 @@ export function subjectsOf(tenantId: string, patterns: readonly string[]): strin
 
 /** Whether an event of this type (`dev.fairlead.grant.created.v1`) is meant by one of these patterns. */
 export function meansType(patterns: readonly string[], type: string): boolean {
-  const parts = type.slice(EVENT_TYPE_PREFIX.length).split('.');
-  return type.startsWith(EVENT_TYPE_PREFIX) && patterns.some((pattern) => means(pattern, parts));
+  const parts = type.slice(PREFIX.length).split('.');
+  return type.startsWith(PREFIX) && patterns.some((pattern) => means(pattern, parts));
 }
 
 function typeSubject(pattern: string): string {

@@ -10,10 +10,10 @@ import {
   type Subscriber,
 } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { commit, operatorOf, read, tell, type ServiceRuntime } from '@fairlead/events';
+import { EVENTS, commit, operatorOf, read, tell, type ServiceRuntime } from '@fairlead/events';
 import type { EntityManager } from 'typeorm';
 import { checkEventPatterns, leastPatterns } from '../domain/event-patterns.js';
-import { natsSubscription } from '../domain/nats-subscription.js';
+import { natsSubscription } from './nats-subscription.js';
 import {
   addSubscriber,
   changeNatsKey,
@@ -36,7 +36,7 @@ export class Subscribers {
 
   /** ALREADY_EXISTS, QUOTA_EXCEEDED; INVALID_ARGUMENT: no event is meant. */
   async create(caller: Caller, tenantId: string, by: string, asked: NewSubscriber): Promise<Subscriber> {
-    checkEventPatterns(asked.types);
+    checkEventPatterns(asked.types, Object.keys(EVENTS));
     const added = await commit(this.runtime, async (manager) => {
       const had = await holdSubscribers(manager, tenantId);
       if (had >= MAX_SUBSCRIBERS) throw new FairleadError('QUOTA_EXCEEDED', TOO_MANY);
