@@ -79,7 +79,14 @@ describe('a subscriber', () => {
   const newToken = (name: string, ...tenant: string[]): Promise<string> =>
     fairlead(
       stack,
-      ...[...tenant, 'api-token', 'create', name, '--for', '1h', '--out', join(stack.stateDir, `${name}.token`)],
+      ...tenant,
+      'api-token',
+      'create',
+      name,
+      '--for',
+      '1h',
+      '--out',
+      join(stack.stateDir, `${name}.token`),
     );
   const of = (name: string) => (event: ToldEvent) => event.data['name'] === name;
   const run = (subscriber: MadeSubscriber): RunningSample =>

@@ -24,7 +24,16 @@ export async function makeSubscriber(
   const seedFile = join(stack.stateDir, `${name}.nk`);
   const made = await fairlead(
     stack,
-    ...[...more, 'subscriber', 'create', name, '--types', types, '--out', seedFile, '-o', 'json'],
+    ...more,
+    'subscriber',
+    'create',
+    name,
+    '--types',
+    types,
+    '--out',
+    seedFile,
+    '-o',
+    'json',
   );
   const { subscriber } = JSON.parse(made) as { subscriber: { nats: { consumer: string } } };
   return { seedFile, consumer: subscriber.nats.consumer };
@@ -77,9 +86,13 @@ export function runSample(
     },
     complaints: () => complaints,
     until: (count, which) =>
-      eventually(() => expect(lines().filter(which).length, complaints).toBeGreaterThanOrEqual(count), {
-        timeoutMs: SEEN_WITHIN_MS,
-      }),
+      eventually(
+        () => {
+          const found = lines().filter(which).length;
+          expect({ enough: found >= count, found, complaints }).toMatchObject({ enough: true });
+        },
+        { timeoutMs: SEEN_WITHIN_MS },
+      ),
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGTERM');
       await exited;

@@ -93,7 +93,10 @@ export function addSubscriberCommands(program: Command, io: Io): void {
 
 function typesOption(): Option {
   return new Option('--types <types>', 'of which events, with commas between: grant.created, grant.*, *')
-    .argParser((text, before: readonly string[] = []) => [...before, ...text.split(',').map((each) => each.trim())])
+    .argParser((text, before: readonly string[] | undefined) => [
+      ...(before ?? []),
+      ...text.split(',').map((each) => each.trim()),
+    ])
     .makeOptionMandatory();
 }
 
