@@ -46,7 +46,7 @@ export class Subscribers {
       await tell(this.runtime, manager, 'dev.fairlead.subscriber.created.v1', event);
       return row;
     });
-    await this.consumers.follow(added.id);
+    await this.#follow(added.id);
     return shown(added);
   }
 
@@ -73,7 +73,7 @@ export class Subscribers {
       await tell(this.runtime, manager, 'dev.fairlead.subscriber.removed.v1', about(caller, by, known));
       return known;
     });
-    await this.consumers.follow(removed.id);
+    await this.#follow(removed.id);
   }
 
   /** Where it stands is kept. NOT_FOUND, ALREADY_EXISTS, REVISION_CONFLICT; CONFLICT: it has no key. */
@@ -109,6 +109,16 @@ export class Subscribers {
     await this.consumers.beginAnew(replayed.id);
     return shown(replayed);
   }
+
+  /** What cannot be done now is done later by itself: a consumer begins when its subscriber was made, so it misses nothing. */
+  async #follow(subscriberId: string): Promise<void> {
+    try {
+      await this.consumers.follow(subscriberId);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      this.runtime.logger.warn('subscriber.consumer_delayed', { subscriberId, reason: error.message });
+    }
+  }
 }
 
 interface Named {
@@ -128,6 +138,10 @@ async function findNats(manager: EntityManager, tenantId: string, name: string):
   const known = await findSubscriber(manager, tenantId, name, 'lock');
   if (known.natsPublicKey !== null) return known;
   throw new FairleadError('CONFLICT', `the subscriber ${name} is a ${known.kind}, and not one that fetches over NATS`);
+}
+
+function isUnavailable(error: unknown): error is FairleadError {
+  return error instanceof FairleadError && error.code === 'UNAVAILABLE';
 }
 
 const TOO_MANY = `a tenant has at most ${MAX_SUBSCRIBERS} subscribers; remove one first`;

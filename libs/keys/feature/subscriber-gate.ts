@@ -1,6 +1,6 @@
 import { BUCKETS, SubscriberEntry } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
-import { RunLoop } from '@fairlead/loop';
+import { RunLoop, type Failure } from '@fairlead/loop';
 import {
   calloutIssuer,
   cutConnection,
@@ -51,7 +51,8 @@ export class SubscriberGate implements AsyncDisposable {
     };
     this.#entries = watchBucket(nats, BUCKETS.subscribers, SubscriberEntry, { logger, onChange, unreadable: 'drop' });
     this.#parts.defer(() => this.#entries.close());
-    const onFailed = (error: unknown): void => logger.warn('subscriber.not_swept', { reason: messageOf(error) });
+    const onFailed = (error: unknown, { repeated }: Failure): void =>
+      logger.log(repeated ? 'debug' : 'warn', 'subscriber.not_swept', { reason: messageOf(error) });
     sweeps = this.#parts.use(
       new RunLoop({
         intervalMs: SWEEP_EVERY_MS,

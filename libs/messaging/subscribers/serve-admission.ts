@@ -1,7 +1,8 @@
 import { messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import type { KeyPair } from '@nats-io/nkeys';
-import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
+import { connectionState } from '../connection/connection-state.js';
 import { admit, readAdmission, type KnownKeys } from './admission.js';
 
 /** Where nats-server asks, in the account of the processes. */
@@ -41,15 +42,22 @@ export function serveAdmission(options: AdmissionOptions): AsyncDisposable {
       working -= 1;
     }
   };
-  const subscription = options.nats.subscribe(ADMISSION_SUBJECT, {
-    queue: options.queue,
-    callback: (error, message) => {
-      if (error) options.logger.error('subscriber.admission_not_served', { reason: error.message });
-      else void decide(message);
-    },
+  const listen = (): Subscription =>
+    options.nats.subscribe(ADMISSION_SUBJECT, {
+      queue: options.queue,
+      callback: (error, message) => {
+        if (error) options.logger.error('subscriber.admission_not_served', { reason: error.message });
+        else void decide(message);
+      },
+    });
+  let subscription = listen();
+  // A server of before this right refuses it, which ends a subscription for good. After it was restarted it may not.
+  const unwatch = connectionState(options.nats).onChange((connected) => {
+    if (connected && subscription.isClosed()) subscription = listen();
   });
   return {
     [Symbol.asyncDispose]: async () => {
+      unwatch();
       if (!options.nats.isClosed()) await subscription.drain().catch(() => undefined);
     },
   };

@@ -18,6 +18,11 @@ const nc = await connect({
   maxReconnectAttempts: -1,
 });
 process.once('SIGTERM', () => void nc.close());
+void (async () => {
+  for await (const status of nc.status()) {
+    if (status.type === 'error') process.stderr.write(`${status.error.message}\n`);
+  }
+})();
 
 while (!nc.isClosed()) {
   try {
@@ -32,4 +37,11 @@ while (!nc.isClosed()) {
   }
   // The consumer is made anew when the subscriber is told again (fairlead subscriber replay).
   if (!nc.isClosed()) await sleep(1_000);
+}
+
+// As when its key counts no more.
+const reason = await nc.closed();
+if (reason) {
+  process.stderr.write(`${reason.message}\n`);
+  process.exitCode = 1;
 }
