@@ -1,9 +1,11 @@
 import { BUCKETS } from '@fairlead/contracts';
 import { silentLogger } from '@fairlead/observability';
 import { scratchDir } from '@fairlead/testing';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  StreamConsumer,
   SubscriberConsumers,
   calloutIssuer,
   createNkey,
@@ -150,10 +152,10 @@ const STREAM_REQUESTS: Row[] = [
     ...OF_NO_STREAM.map((request): Row => [`${prefix}.${request}`, NOBODY]),
   ]),
   ...STREAMS.flatMap((stream): Row[] => [
-    [`$JS.API.STREAM.INFO.${stream}`, ['operator']],
-    [`$JS.API.STREAM.UPDATE.${stream}`, ['operator']],
-    [`fairlead.streams.STREAM.INFO.${stream}`, NOBODY],
-    [`fairlead.streams.STREAM.UPDATE.${stream}`, NOBODY],
+    ...['CREATE', 'UPDATE', 'INFO', 'DELETE'].flatMap((request): Row[] => [
+      [`$JS.API.STREAM.${request}.${stream}`, ['operator']],
+      [`fairlead.streams.STREAM.${request}.${stream}`, NOBODY],
+    ]),
   ]),
   ['$JS.API.INFO', ['operator']],
   ['fairlead.streams.INFO', NOBODY],
@@ -325,6 +327,54 @@ describe('listening', () => {
     expect(outcomes(LISTENED, (subject) => !refused.has(subject))).toEqual(
       outcomes(LISTENED, expected(LISTENED, name)),
     );
+  });
+});
+
+/** NATS checks no permission on where an answer is to go. What could be named here is not guarded by the table above. */
+describe('a subscriber that has the answers to its own requests go elsewhere', () => {
+  const EVENT = 'fairlead.events.acme.access.login.ended.v1';
+  const next = `fairlead.streams.CONSUMER.MSG.NEXT.FAIRLEAD_EVENTS.${CONSUMER.acme}`;
+  const info = `fairlead.streams.CONSUMER.INFO.FAIRLEAD_EVENTS.${CONSUMER.acme}`;
+  const consumerOf = async (name: string) => {
+    const reader = await jetstreamManager(await nats.connectReader());
+    const {
+      delivered,
+      ack_floor: floor,
+      num_ack_pending: unacknowledged,
+    } = await reader.consumers.info('FAIRLEAD_EVENTS', name);
+    return { delivered, floor, unacknowledged };
+  };
+
+  it('neither acknowledges nor takes what others are given', async () => {
+    for (const _ of [1, 2, 3]) await jetstream(as('access')).publish(EVENT, '{}');
+    const given = new StreamConsumer({
+      nats: as('audit'),
+      stream: 'FAIRLEAD_EVENTS',
+      consumer: 'audit',
+      subjects: 'fairlead.events.',
+    });
+    const [first] = await given.next({ messages: 1, bytes: 1_000_000, waitMs: 5_000 });
+    const before = [await consumerOf('audit'), await consumerOf(CONSUMER.globex)];
+    expect(before[0]?.unacknowledged).toBe(1);
+    const position = `1.${first?.sequence}.1.1700000000000000000.0`;
+    for (const landing of [
+      `$JS.ACK.FAIRLEAD_EVENTS.audit.${position}`,
+      'fairlead.streams.CONSUMER.MSG.NEXT.FAIRLEAD_EVENTS.audit',
+      '$JS.API.CONSUMER.MSG.NEXT.FAIRLEAD_EVENTS.audit',
+      `fairlead.streams.CONSUMER.MSG.NEXT.FAIRLEAD_EVENTS.${CONSUMER.globex}`,
+      `$JS.ACK.FAIRLEAD_EVENTS.${CONSUMER.globex}.${position}`,
+    ]) {
+      as('acme').publish(next, '{"batch":1,"no_wait":true}', { reply: landing });
+      as('acme').publish(info, '', { reply: landing });
+      as('acme').publish(`$JS.ACK.FAIRLEAD_EVENTS.${CONSUMER.acme}.${POSITION}`, '+NXT', { reply: landing });
+    }
+    await as('acme').flush();
+    // Answered after all of them were, on the same connection.
+    await as('acme').request(info, '', { timeout: 20_000 });
+    expect([await consumerOf('audit'), await consumerOf(CONSUMER.globex)]).toEqual(before);
+    // The same acknowledgement, of whoever may say it.
+    await as('audit').request(`$JS.ACK.FAIRLEAD_EVENTS.audit.${position}`, '+ACK', { timeout: 20_000 });
+    expect((await consumerOf('audit')).unacknowledged).toBe(0);
   });
 });
 

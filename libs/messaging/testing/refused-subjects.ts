@@ -1,5 +1,8 @@
 import type { NatsConnection, Status } from '@nats-io/transport-node';
 
+/** No request of JetStream has such a body: it refuses what NATS let through. */
+const NO_REQUEST = '{"x":1}';
+
 /**
  * Which of these subjects the server refuses to this connection. It tells each refusal before it answers what was sent after it, so nothing has to be waited for. What is not refused is really sent.
  */
@@ -12,7 +15,7 @@ export async function refusedPublishes(nc: NatsConnection, subjects: readonly st
       if (subject !== undefined) refused.add(subject);
     }
   })();
-  for (const subject of subjects) nc.publish(subject, '{}');
+  for (const subject of subjects) nc.publish(subject, NO_REQUEST);
   await nc.flush();
   statuses.stop();
   await heard;
