@@ -45,8 +45,10 @@ beforeEach(async () => {
 describe('a subscriber', () => {
   it('is let in, and cut off once it is none any more', async () => {
     const connection = await connected(key.seed);
+    const beganMs = performance.now();
     await deleteKv(audit, BUCKETS.subscribers, id);
     await connection.closed();
+    console.log(`subscriber: cut off after ${Math.round(performance.now() - beganMs)} ms`);
     await expect(nats.connectSubscriber(key.seed)).rejects.toThrow(/[Aa]uthorization/);
   });
 
