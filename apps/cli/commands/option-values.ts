@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { usage } from '../failure.js';
 import type { Format } from '../output/print.js';
 
 /** What a command that prints something is asked for. */
@@ -65,5 +66,5 @@ export function momentOf(text: string, now: Date): string {
       ? Date.parse(text)
       : Number.NaN;
   if (!Number.isNaN(atMs)) return new Date(atMs).toISOString();
-  throw new InvalidArgumentError(`${text} is no time: write 2026-03-01T08:00:00Z, or an age such as 7d`);
+  throw usage(`${text} is no time`, 'write 2026-03-01T08:00:00Z, or an age such as 7d');
 }
