@@ -12,6 +12,7 @@ import {
   Revocations,
   Rotation,
   SubscriberGate,
+  WebhookSecrets,
   keepUp,
   meterCertificates,
   openGitKeys,
@@ -135,6 +136,7 @@ function build(
       accessStatements: new AccessStatementSigner({ ...runtime, ca, belongs }),
       statementRevocations,
       auditCheckpoints: new AuditCheckpoints({ ...runtime, ca }),
+      webhookSecrets: new WebhookSecrets({ database: runtime.database, ca }),
     },
     git,
   );

@@ -8,6 +8,7 @@ import { keysRpc } from './keys.js';
 import { registrationRpc } from './registration.js';
 import type { Rpc } from './rpc.js';
 import { subscriberRpc } from './subscribers.js';
+import { webhookKeysRpc } from './webhook-keys.js';
 
 /** Every RPC of every service: NATS permissions are made of them. */
 export const ALL_RPCS: readonly Rpc[] = [
@@ -18,6 +19,7 @@ export const ALL_RPCS: readonly Rpc[] = [
   registrationRpc,
   keysRpc,
   gitKeysRpc,
+  webhookKeysRpc,
   gitopsRpc,
 ].flatMap((rpcs) => Object.values<Rpc>(rpcs));
 

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import { FairleadError, toFairleadError } from '@fairlead/errors';
+import { callbackify } from 'node:util';
+import { FairleadError } from '@fairlead/errors';
 import { mayDial, refusedAddress, type OutboundRules } from './outbound-rules.js';
 
 /** All addresses of a name. */
@@ -13,19 +14,17 @@ const resolveBySystem: ResolveName = async (name) => (await lookup(name, { all: 
  * after it was looked at (DNS rebinding). Ends with INVALID_ARGUMENT if one of them may not be dialled.
  */
 export function checkedLookup(rules: OutboundRules, url: URL, resolve: ResolveName = resolveBySystem): LookupFunction {
-  return (hostname, options, callback) => {
-    const found = resolve(hostname).then((addresses) => {
-      if (!addresses.every((address) => mayDial(rules, url, address))) throw refusedAddress(rules, url);
-      return addresses.map((address) => ({ address, family: isIP(address) }));
+  const find = callbackify(async (hostname: string) => {
+    const addresses = await resolve(hostname);
+    if (!addresses.every((address) => mayDial(rules, url, address))) throw refusedAddress(rules, url);
+    return addresses.map((address) => ({ address, family: isIP(address) }));
+  });
+  return (hostname, options, callback) =>
+    find(hostname, (error, addresses) => {
+      const [first] = addresses ?? [];
+      if (error) callback(error, '');
+      else if (!first) callback(new FairleadError('UNAVAILABLE', `${hostname} has no address`), '');
+      else if (options.all) callback(null, addresses);
+      else callback(null, first.address, first.family);
     });
-    found.then(
-      (addresses) => {
-        const [first] = addresses;
-        if (!first) callback(new FairleadError('UNAVAILABLE', `${hostname} has no address`), '');
-        else if (options.all) callback(null, addresses);
-        else callback(null, first.address, first.family);
-      },
-      (error: unknown) => callback(error instanceof Error ? error : toFairleadError(error), ''),
-    );
-  };
 }

@@ -33,7 +33,7 @@ async function listen(server: Server, host: string, port = 0): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 const serve = (answer: RequestListener, host = '127.0.0.1', port = 0) =>
-  listen(createServer(serving, answer) as unknown as Server, host, port);
+  listen(createServer(serving, answer), host, port);
 
 function posts(ranges: string, more: Partial<OutboundPostsOptions> & { plaintext?: boolean } = {}): OutboundPosts {
   const { plaintext = false, ...options } = more;
