@@ -1,6 +1,17 @@
 import { loadConfig } from '@fairlead/config';
+import { messageOf } from '@fairlead/errors';
+import { AddressRanges } from '@fairlead/outbound';
 import { credentialOf, serviceSettings } from '@fairlead/service/process';
 import { z } from 'zod';
+
+const addressRanges = z.string().transform((text, context) => {
+  try {
+    return AddressRanges.parse(text);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: messageOf(error) });
+    return z.NEVER;
+  }
+});
 
 const Config = z.object({
   ...serviceSettings,
@@ -11,6 +22,12 @@ const Config = z.object({
   FAIRLEAD_AUDIT_GAP_SECONDS: z.coerce.number().int().min(1).max(3_600).default(60),
   /** What a gateway began is `unknown` once it has been silent, or gone, for so long. */
   FAIRLEAD_AUDIT_UNKNOWN_SECONDS: z.coerce.number().int().min(15).max(86_400).default(300),
+  /** Addresses besides the public internet that webhooks of tenants may lead to, such as 10.20.0.0/16,fd00:1::/32. All others of private networks and of this machine are refused. */
+  FAIRLEAD_WEBHOOK_ALLOWED_RANGES: addressRanges.default(AddressRanges.NONE),
+  /** Webhooks may be http:, too, but only to those addresses. */
+  FAIRLEAD_WEBHOOK_ALLOW_HTTP: z.stringbool().default(false),
+  /** PEM of an authority that webhooks' receivers are trusted by besides those of the system. */
+  FAIRLEAD_WEBHOOK_CA_FILE: z.string().optional(),
 });
 export type Config = z.output<typeof Config>;
 

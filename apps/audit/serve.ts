@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import {
   AUDIT_BUCKETS,
   AUDIT_ENTITIES,
@@ -8,11 +9,14 @@ import {
   type AuditOptions,
   type Counts,
   type Runtime,
+  type WebhookMeter,
 } from '@fairlead/audit';
 import { createRpcClient } from '@fairlead/messaging';
+import { OutboundPosts } from '@fairlead/outbound';
 import { Counter, type Registry } from '@fairlead/observability';
 import type { ServiceDefinition } from '@fairlead/service';
 import { readConfig, type Config } from './config.js';
+import { webhookMeterIn } from './webhook-metrics.js';
 
 const LOOK_EVERY_MS = 5_000;
 const SIGN_EVERY_MS = 2_000;
@@ -35,7 +39,8 @@ export const audit: ServiceDefinition<Config> = {
         appendToLog: appendToTree,
         now: () => new Date(),
       };
-      const started = await host.retryWhileAway(() => startAudit(runtime, nats, optionsOf(config)));
+      const options = optionsOf(config, webhookMeterIn(registry));
+      const started = await host.retryWhileAway(() => startAudit(runtime, nats, options));
       host.project(AUDIT_BUCKETS);
       host.use(signTrees({ database, logger, rpc: createRpcClient(nats, host.source), everyMs: SIGN_EVERY_MS }));
       return host.use(started).module;
@@ -43,8 +48,16 @@ export const audit: ServiceDefinition<Config> = {
   }),
 };
 
-function optionsOf(config: Config): AuditOptions {
+function optionsOf(config: Config, meter: WebhookMeter): AuditOptions {
+  const caFile = config.FAIRLEAD_WEBHOOK_CA_FILE;
+  const rules = {
+    allowed: config.FAIRLEAD_WEBHOOK_ALLOWED_RANGES,
+    plaintext: config.FAIRLEAD_WEBHOOK_ALLOW_HTTP,
+    what: 'the URL of the webhook',
+  };
+  const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8');
   return {
+    webhooks: { posts: new OutboundPosts({ rules, ca }), meter },
     retentionDays: config.FAIRLEAD_AUDIT_RETENTION_DAYS,
     gapGraceMs: config.FAIRLEAD_AUDIT_GAP_SECONDS * 1_000,
     gatewaySilenceMs: config.FAIRLEAD_AUDIT_UNKNOWN_SECONDS * 1_000,

@@ -153,6 +153,9 @@ function bodiesOf(csr: string): Record<string, object> {
     createSubscriber: SUBSCRIBER,
     rotateSubscriber: { publicKey: createNkey().publicKey },
     replaySubscriber: { from: { number: 1 } },
+    rotateSubscriberSecret: {},
+    redeliverDeadLetters: {},
+    replaySubscriber: { number: 1 },
     steerRollout: { step: 'pause' },
   };
 }

@@ -26,6 +26,7 @@ import { MetaController } from './feature/meta.controller.js';
 import { ServingRoot } from './feature/serving-root.js';
 import { AuditLogController } from './feature/audit-log.controller.js';
 import { SubscribersController } from './feature/subscribers.controller.js';
+import { WebhooksController } from './feature/webhooks.controller.js';
 import { SessionsController } from './feature/sessions.controller.js';
 import { TenantsController } from './feature/tenants.controller.js';
 import { ApiSettings } from './feature/settings.js';
@@ -69,6 +70,7 @@ export class ApiModule {
         SessionsController,
         AuditController,
         SubscribersController,
+        WebhooksController,
         TenantsController,
         MetaController,
       ],

@@ -6,6 +6,14 @@ export { type AppendToLog } from './store/entries.js';
 export { countNothing, type Counts, type Part, type Runtime } from './feature/runtime.js';
 export { startAudit, type AuditOptions, type StartedAudit } from './feature/start-audit.js';
 export { AUDIT_BUCKETS } from './feature/projected-buckets.js';
+export {
+  meterNothing,
+  type DeliveryOutcome,
+  type WebhookLag,
+  type WebhookMeter,
+} from './feature/webhooks/webhook-meter.js';
+export type { WebhookOptions } from './feature/webhooks/webhook-runtime.js';
+export { RETRY_RULES, type RetryRules } from './domain/delivery-retry.js';
 export { appendToTree } from './feature/audit-tree.js';
 export { signTrees } from './feature/sign-trees.js';
 

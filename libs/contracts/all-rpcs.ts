@@ -9,6 +9,7 @@ import { registrationRpc } from './registration.js';
 import type { Rpc } from './rpc.js';
 import { subscriberRpc } from './subscribers.js';
 import { webhookKeysRpc } from './webhook-keys.js';
+import { webhookRpc } from './webhooks.js';
 
 /** Every RPC of every service: NATS permissions are made of them. */
 export const ALL_RPCS: readonly Rpc[] = [
@@ -16,6 +17,7 @@ export const ALL_RPCS: readonly Rpc[] = [
   auditLogRpc,
   auditRpc,
   subscriberRpc,
+  webhookRpc,
   registrationRpc,
   keysRpc,
   gitKeysRpc,

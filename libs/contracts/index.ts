@@ -11,6 +11,7 @@ export * from './audit-log.js';
 export * from './audit-rpc.js';
 export * from './subscribers.js';
 export * from './webhook-keys.js';
+export * from './webhooks.js';
 export * from './fit-page.js';
 export * from './place.js';
 export * from './facts.js';

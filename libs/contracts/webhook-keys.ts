@@ -21,12 +21,12 @@ const rpc = rpcOf('keys');
 export const webhookKeysRpc = {
   /** ALREADY_EXISTS. */
   createWebhookSecret: rpc('create-webhook-secret', ['audit'], one, z.object({ secret: WebhookSecret })),
-  /** The one before signs beside it until then; one before that no more. NOT_FOUND. */
+  /** The one before signs beside it until then, one before that no more. Null: there was none. */
   rotateWebhookSecret: rpc(
     'rotate-webhook-secret',
     ['audit'],
     one.extend({ overlapHours: z.int().min(0).max(MAX_SECRET_OVERLAP_HOURS) }),
-    z.object({ secret: WebhookSecret, previousUntil: IsoTime }),
+    z.object({ secret: WebhookSecret, previousUntil: IsoTime.nullable() }),
   ),
   /** All of a subscriber. Again: no change. */
   destroyWebhookSecrets: rpc('destroy-webhook-secrets', ['audit'], one, z.object({})),

@@ -11,6 +11,7 @@ export { KEYS_MIGRATIONS } from './store/migrations.js';
 export { StatementRevocationLists } from './feature/statement-revocation-lists.js';
 export { AuditCheckpoints } from './feature/audit-checkpoints.js';
 export { WebhookSecrets } from './feature/webhook-secrets.js';
+export { WebhookSecretsController } from './feature/webhook-secrets.controller.js';
 export { AccessStatementSigner } from './feature/access-statement-signer.js';
 export { CertificateIssuer } from './feature/certificate-issuer.js';
 export { ClusterWatch, type BelongsTo, type CurrentEnrolment } from './feature/cluster-watch.js';

@@ -9,6 +9,7 @@ import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
 import { Subscriber, SubscriberList } from '../session/subscriber-answers.js';
 import { momentOf, outputOption, type Confirmed, type Printed } from './option-values.js';
+import { addWebhookCommands, createWebhook, rotateSecret, webhookLines } from './subscriber-webhook.js';
 import { withApi } from './with-api.js';
 
 const SUBSCRIBERS = '/v1/subscribers';
@@ -19,35 +20,48 @@ Its key is made here and goes nowhere: the file is the only place that has it.
 
 Examples:
   fairlead subscriber create siem --types 'grant.*,access-request.*,cluster.deleted'
-  fairlead subscriber create archive --types '*' --out /etc/archive/nats.nk`;
+  fairlead subscriber create archive --types '*' --out /etc/archive/nats.nk
+  fairlead subscriber create chat --types 'access-request.*' --webhook https://hooks.example.com/fairlead --out chat.secret
+
+A webhook is called by https, and each message is signed (https://www.standardwebhooks.com). Its secret is shown this once: to a file for you only with
+--out, else to standard output. Where the URL itself is a secret, pipe it in: --webhook -`;
 
 const ROTATE_HELP = `
-The one before counts no more, and its connection is cut at once. Where the subscriber stands is kept.
+The one before counts no more, and its connection is cut at once. Where the subscriber stands is kept. A webhook's messages have a signature
+by the old secret, too, until --overlap is over; its new secret is shown this once, or written with --out.
 
 Examples:
   fairlead subscriber rotate siem                # replaces siem.nk
-  fairlead subscriber rotate siem --out new.nk`;
+  fairlead subscriber rotate siem --out new.nk
+  fairlead subscriber rotate chat --overlap 2h --out chat.secret`;
 
 const REPLAY_HELP = `
 Times are like 2026-03-01T08:00:00Z, or an age: 30m, 8h, 7d, 2w; a number is one that a message has in the stream. What is kept is
-told again: 30 days, and less where the stream is full. What is older is in the audit log: fairlead audit export.
+told again: 30 days, and less where the stream is full. What is older is in the audit log: fairlead audit export. A webhook is told again
+what is in the audit log; a number is that of an entry there.
 
 Examples:
   fairlead subscriber replay siem --from 2h
   fairlead subscriber replay siem --from 120394`;
 
-/** subscriber create, list, show, rotate, replay, remove. */
+/** subscriber create, list, show, rotate, replay, remove, and those of webhooks. */
 export function addSubscriberCommands(program: Command, io: Io): void {
   const subscriber = program
     .command('subscriber')
     .summary('tell programs outside of events as they happen')
-    .description('Who is told of the events of the tenant: over NATS, by a consumer of its own.');
+    .description(
+      'Who is told of the events of the tenant: over NATS, by a consumer of its own, or by a signed webhook.',
+    );
   subscriber
     .command('create <name>')
     .summary('make a subscriber and its key')
-    .description('Make a subscriber that fetches events over NATS, and its key.')
+    .description('Make a subscriber that fetches events over NATS, and its key; or a webhook, and its secret.')
     .addOption(typesOption())
-    .option('--out <file>', 'where to write its key (an nkey seed), for you only; NAME.nk unless given')
+    .option('--webhook <url>', 'call this URL instead; - reads it from standard input')
+    .option(
+      '--out <file>',
+      'where to write its key (an nkey seed) or secret, for you only; a key to NAME.nk unless given',
+    )
     .option('--force', 'replace the file if it is there')
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', CREATE_HELP)
@@ -67,12 +81,13 @@ export function addSubscriberCommands(program: Command, io: Io): void {
     .action((name: string, options: Printed) => show(io, name, options));
   subscriber
     .command('rotate <name>')
-    .summary('give a subscriber another key')
-    .description('Make another key for a subscriber; the one before counts no more.')
-    .option('--out <file>', 'where to write its key, for you only; NAME.nk unless given')
+    .summary('give a subscriber another key or secret')
+    .description('Make another key for a subscriber, or another secret for a webhook.')
+    .option('--out <file>', 'where to write its key or secret, for you only; a key to NAME.nk unless given')
+    .option('--overlap <duration>', "for so long a webhook's old secret signs, too: whole hours, 168h at most", '24h')
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', ROTATE_HELP)
-    .action((name: string, options: Printed & { out?: string }) => rotate(io, name, options));
+    .action((name: string, options: RotateOptions) => rotate(io, name, options));
   subscriber
     .command('replay <name>')
     .summary('tell a subscriber again')
@@ -89,6 +104,7 @@ export function addSubscriberCommands(program: Command, io: Io): void {
     .option('--yes', 'do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))
     .action((name: string, options: Confirmed) => remove(io, name, options));
+  addWebhookCommands(subscriber, io);
 }
 
 function typesOption(): Option {
@@ -102,12 +118,14 @@ function typesOption(): Option {
 
 interface CreateOptions extends Printed {
   readonly types: readonly string[];
+  readonly webhook?: string;
   readonly out?: string;
   readonly force?: true;
 }
 
 async function create(io: Io, name: string, options: CreateOptions): Promise<void> {
-  const { types, out = `${name}.nk`, force, output } = options;
+  const { types, webhook, out = `${name}.nk`, force, output } = options;
+  if (webhook !== undefined) return createWebhook(io, name, { ...options, webhook });
   // Loaded only here: see `connect`.
   const { newNkey, refuseExistingFile } = await import('../subscriber/seed-file.js');
   if (!force) await refuseExistingFile(out);
@@ -119,7 +137,15 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
   printLines(io, `subscriber ${name} made, its key is in ${out}`, '', ...connection(made));
 }
 
-async function rotate(io: Io, name: string, { out = `${name}.nk`, output }: Printed & { out?: string }): Promise<void> {
+interface RotateOptions extends Printed {
+  readonly out?: string;
+  readonly overlap: string;
+}
+
+async function rotate(io: Io, name: string, options: RotateOptions): Promise<void> {
+  const { kind } = await withApi(io, (api) => api.ask(Subscriber, itemPath(SUBSCRIBERS, name)));
+  if (kind === 'webhook') return rotateSecret(io, name, options);
+  const { out = `${name}.nk`, output } = options;
   const { newNkey } = await import('../subscriber/seed-file.js');
   const { seed, publicKey } = newNkey();
   const request = { method: 'PUT', body: { publicKey } } as const;
@@ -156,6 +182,7 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
     `subscriber ${shown.name}, ${shown.kind}, told of ${shown.types.join(', ')}`,
     '',
     ...connection(shown),
+    ...webhookLines(shown, io.now()),
   ];
   printResult(io, output, shown, ...lines);
 }

@@ -13,6 +13,7 @@ import { credentialOperations } from './credential-operations.js';
 import { empty, json, operationsOf, text, type Operation } from './operation.js';
 import { sessionOperations } from './session-operations.js';
 import { subscriberOperations } from './subscriber-operations.js';
+import { webhookOperations } from './webhook-operations.js';
 import { tenantOperations } from './tenant-operations.js';
 import {
   BootstrapToken,
@@ -198,6 +199,7 @@ export const operations = {
   ...auditLogOperations,
   ...auditOperations,
   ...subscriberOperations,
+  ...webhookOperations,
   ...tenantOperations,
   ...approvalOperations,
   ...caOperations,

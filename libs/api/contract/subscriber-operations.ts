@@ -1,4 +1,5 @@
 import {
+  CreatedSubscriber as CreatedFields,
   MAX_SUBSCRIBERS,
   NewSubscriber as NewFields,
   ReplayFrom,
@@ -9,8 +10,11 @@ import { z } from 'zod';
 import { empty, json, operationsOf } from './operation.js';
 
 export const Subscriber = Fields.describe('Somebody outside who is told of events as they happen.');
+export const CreatedSubscriber = CreatedFields.describe(
+  'A subscriber as it was made; the secret of a webhook is shown here, and never again.',
+);
 export const NewSubscriber = NewFields.describe(
-  'A subscriber of the kind `nats` makes a key itself, and says its public half here.',
+  'A subscriber of the kind `nats` makes a key itself, and says its public half here; one of the kind `webhook` says where it is called.',
 );
 export const SubscriberList = z.object({
   subscribers: z.array(Subscriber).max(500).describe('By name.'),
@@ -34,7 +38,7 @@ export const subscriberOperations = operationsOf('subscribers', {
     description: `Of the events of this tenant, those of the types that are said (\`grant.created\`, \`grant.*\`, \`*\`). A tenant has at most ${MAX_SUBSCRIBERS} subscribers.`,
     body: NewSubscriber,
     etag: true,
-    answers: [json(201, 'It is told from now on.', Subscriber)],
+    answers: [json(201, 'It is told from now on.', CreatedSubscriber)],
     errors: ['ALREADY_EXISTS', 'QUOTA_EXCEEDED', 'DEADLINE_EXCEEDED'],
     next: { ALREADY_EXISTS: 'choose another name and another key; see which there are: fairlead subscriber list' },
   },
@@ -81,12 +85,12 @@ export const subscriberOperations = operationsOf('subscribers', {
     route: 'POST /v1/subscribers/{name}/replay',
     summary: 'Tell a subscriber again',
     description:
-      'From a moment on, or from a number that one of its messages has in the stream, of what is kept: 30 days, and less where the stream is full. Its requests for messages that wait are ended. Of the kind `nats` only.',
+      'From a moment on, or from a number that one of its messages has. Of the kind `nats`: in the stream, of what is kept there, 30 days and less where the stream is full; its requests for messages that wait are ended. Of the kind `webhook`: in the audit log, under the ids that messages had; GONE if the entry is older than what is kept.',
     params: ByName,
     body: SubscriberReplay,
     etag: true,
     answers: [json(200, 'The subscriber after it.', Subscriber)],
-    errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
+    errors: ['NOT_FOUND', 'GONE', 'CONFLICT', 'DEADLINE_EXCEEDED'],
     next,
   },
 });

@@ -16,6 +16,10 @@ import type { Part, Runtime } from './runtime.js';
 import { settleIntents } from './settle-intents.js';
 import { Subscribers } from './subscribers.js';
 import { SubscribersController } from './subscribers.controller.js';
+import { startWebhooks } from './webhooks/start-webhooks.js';
+import type { WebhookOptions } from './webhooks/webhook-runtime.js';
+import { Webhooks } from './webhooks/webhooks.js';
+import { WebhooksController } from './webhooks/webhooks.controller.js';
 
 export interface AuditOptions {
   readonly retentionDays: number;
@@ -25,6 +29,7 @@ export interface AuditOptions {
   readonly gatewaySilenceMs: number;
   /** How often gaps and intents are looked at. */
   readonly lookEveryMs: number;
+  readonly webhooks: WebhookOptions;
 }
 
 export interface StartedAudit extends AsyncDisposable {
@@ -59,13 +64,15 @@ export async function startAudit(runtime: Runtime, nats: NatsConnection, options
   loop('subscribers', CONSUMERS_EVERY_MS, () => consumers.followAll());
   parts.use(new Ingest(runtime, nats, 'audit'));
   parts.use(new Ingest(runtime, nats, 'events'));
+  const { webhooks } = parts.use(startWebhooks(runtime, nats, options.webhooks));
   return {
     module: {
       module: AuditModule,
-      controllers: [AuditController, AuditLogController, SubscribersController],
+      controllers: [AuditController, AuditLogController, SubscribersController, WebhooksController],
       providers: [
         { provide: AuditLog, useValue: new AuditLog(runtime) },
-        { provide: Subscribers, useValue: new Subscribers(runtime, consumers) },
+        { provide: Subscribers, useValue: new Subscribers(runtime, consumers, webhooks) },
+        { provide: Webhooks, useValue: webhooks },
         { provide: AuditTree, useValue: new AuditTree(runtime.database) },
       ],
     },

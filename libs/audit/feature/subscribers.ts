@@ -4,6 +4,7 @@ import {
   fitPage,
   revisionOf,
   type Caller,
+  type CreatedSubscriber,
   type Expecting,
   type NewSubscriber,
   type ReplayFrom,
@@ -24,6 +25,9 @@ import {
   listSubscribers,
   type StoredSubscriber,
 } from '../store/subscribers.js';
+import { webhookStates, type WebhookState } from '../store/webhooks.js';
+import { webhookView } from './webhooks/webhook-view.js';
+import type { Webhooks } from './webhooks/webhooks.js';
 
 const PAGE_ROWS = 200;
 
@@ -32,28 +36,40 @@ export class Subscribers {
   constructor(
     private readonly runtime: ServiceRuntime,
     private readonly consumers: ConsumersOfSubscribers,
+    private readonly webhooks: Webhooks,
   ) {}
 
   /** ALREADY_EXISTS, QUOTA_EXCEEDED; INVALID_ARGUMENT: no event is meant. */
-  async create(caller: Caller, tenantId: string, by: string, asked: NewSubscriber): Promise<Subscriber> {
+  async create(caller: Caller, tenantId: string, by: string, asked: NewSubscriber): Promise<CreatedSubscriber> {
     checkEventPatterns(asked.types, Object.keys(EVENTS));
-    const added = await commit(this.runtime, async (manager) => {
+    this.webhooks.check(asked.url);
+    const begun: StoredSubscriber[] = [];
+    const adding = commit(this.runtime, async (manager) => {
       const had = await holdSubscribers(manager, tenantId);
       if (had >= MAX_SUBSCRIBERS) throw new FairleadError('QUOTA_EXCEEDED', TOO_MANY);
       const types = leastPatterns(asked.types);
-      const row = await addSubscriber(manager, tenantId, { ...asked, types }, this.runtime.now());
-      const event = { ...about(caller, by, row), types };
+      const added = await addSubscriber(manager, tenantId, { ...asked, types }, this.runtime.now());
+      begun.push(added);
+      const secret = await this.webhooks.begin(manager, added, asked.url);
+      const event = { ...about(caller, by, added), types };
       await tell(this.runtime, manager, 'dev.fairlead.subscriber.created.v1', event);
-      return row;
+      return { ...(await shownIn(manager, added)), secret };
     });
-    await this.#follow(added.id);
-    return shown(added);
+    const made = await adding.catch(async (error: unknown) => {
+      for (const each of begun) await this.webhooks.undo(each);
+      throw error;
+    });
+    if (made.kind === 'nats') await this.#follow(made.id);
+    return made;
   }
 
   /** By name, as many as fit in an answer; `next` is the name to go on after. */
   async list(tenantId: string, after = ''): Promise<{ subscribers: Subscriber[]; next?: string }> {
-    const rows = await read(this.runtime, (manager) => listSubscribers(manager, tenantId, after, PAGE_ROWS));
-    const subscribers = fitPage(rows.map(shown));
+    const { rows, states } = await read(this.runtime, async (manager) => {
+      const found = await listSubscribers(manager, tenantId, after, PAGE_ROWS);
+      return { rows: found, states: await statesOf(manager, found) };
+    });
+    const subscribers = fitPage(rows.map((each) => shown(each, states.get(each.id))));
     const last = subscribers.at(-1);
     const more = subscribers.length < rows.length || rows.length === PAGE_ROWS;
     return last && more ? { subscribers, next: last.name } : { subscribers };
@@ -61,7 +77,7 @@ export class Subscribers {
 
   /** NOT_FOUND. */
   async get(tenantId: string, name: string): Promise<Subscriber> {
-    return shown(await read(this.runtime, (manager) => findSubscriber(manager, tenantId, name)));
+    return read(this.runtime, async (manager) => shownIn(manager, await findSubscriber(manager, tenantId, name)));
   }
 
   /** NOT_FOUND, REVISION_CONFLICT. */
@@ -70,10 +86,11 @@ export class Subscribers {
       const known = await findSubscriber(manager, tenantId, name, 'lock');
       expectRevision(`the subscriber ${name}`, shown(known).revision, ifRevision);
       await deleteSubscriber(manager, known.id);
+      await this.webhooks.end(known);
       await tell(this.runtime, manager, 'dev.fairlead.subscriber.removed.v1', about(caller, by, known));
       return known;
     });
-    await this.#follow(removed.id);
+    if (removed.kind === 'nats') await this.#follow(removed.id);
   }
 
   /** Where it stands is kept. NOT_FOUND, ALREADY_EXISTS, REVISION_CONFLICT; CONFLICT: it has no key. */
@@ -92,12 +109,17 @@ export class Subscribers {
     });
   }
 
-  /** NOT_FOUND; CONFLICT: it fetches nothing. UNAVAILABLE: it may have happened already; ask again. */
+  /** NOT_FOUND; of a webhook what `Webhooks.replay` throws. UNAVAILABLE: it may have happened already; ask again. */
   async replay(
     caller: Caller,
     tenantId: string,
     { name, by, from }: Named & { from: ReplayFrom },
   ): Promise<Subscriber> {
+    const { kind } = await read(this.runtime, (manager) => findSubscriber(manager, tenantId, name));
+    if (kind === 'webhook') {
+      await this.webhooks.replay({ caller, tenantId, name, by }, from);
+      return this.get(tenantId, name);
+    }
     const replayed = await commit(this.runtime, async (manager) => {
       const known = await findNats(manager, tenantId, name);
       const row = await changeStart(manager, known.id, from);
@@ -146,10 +168,25 @@ function isUnavailable(error: unknown): error is FairleadError {
 
 const TOO_MANY = `a tenant has at most ${MAX_SUBSCRIBERS} subscribers; remove one first`;
 
-function shown({ id, name, kind, types, createdAt, natsPublicKey }: StoredSubscriber): Subscriber {
+function statesOf(manager: EntityManager, rows: readonly StoredSubscriber[]): Promise<Map<string, WebhookState>> {
+  return webhookStates(
+    manager,
+    rows.filter(({ kind }) => kind === 'webhook').map(({ id }) => id),
+  );
+}
+
+async function shownIn(manager: EntityManager, one: StoredSubscriber): Promise<Subscriber> {
+  return shown(one, (await statesOf(manager, [one])).get(one.id));
+}
+
+/** `state` is no part of the revision: it changes by itself. */
+function shown(
+  { id, name, kind, types, createdAt, natsPublicKey }: StoredSubscriber,
+  state?: WebhookState,
+): Subscriber {
   const nats = natsPublicKey === null ? null : natsSubscription(id, natsPublicKey);
   const said = { id, name, kind, types: [...types], createdAt: createdAt.toISOString(), nats };
-  return { ...said, revision: revisionOf(said) };
+  return { ...said, webhook: state ? webhookView(state) : null, revision: revisionOf(said) };
 }
 
 function about(caller: Caller, by: string, { id: subscriberId, tenantId, name, kind }: StoredSubscriber) {

@@ -93,7 +93,7 @@ function whereOf(tenantId: string, filter: AuditFilter) {
 }
 
 /** On which an entry of this number was recorded, so that days on the far side of it are not looked at. */
-async function dayOf(manager: EntityManager, tenantId: string, number: number): Promise<string | undefined> {
+export async function dayOf(manager: EntityManager, tenantId: string, number: number): Promise<string | undefined> {
   const [row] = (await manager.query(
     `select day::text from segments where tenant_id = $1 and first_number <= $2 order by day desc limit 1`,
     [tenantId, number],

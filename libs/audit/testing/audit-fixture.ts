@@ -16,6 +16,7 @@ import { gatewayA, operator, startSecuredNats, type SecuredNats } from '@fairlea
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { AddressRanges, OutboundPosts } from '@fairlead/outbound';
 import { scratchDir } from '@fairlead/testing';
 import { jetstream, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
@@ -25,6 +26,7 @@ import {
   AUDIT_MIGRATIONS,
   appendToTree,
   countNothing,
+  meterNothing,
   startAudit,
   type AuditOptions,
   type Runtime,
@@ -34,6 +36,10 @@ const source = { role: 'audit', credential: 'audit' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 
 const OPTIONS: AuditOptions = {
+  webhooks: {
+    posts: new OutboundPosts({ rules: { allowed: AddressRanges.NONE, what: 'the URL of the webhook' } }),
+    meter: meterNothing,
+  },
   retentionDays: 400,
   gapGraceMs: 1_000,
   gatewaySilenceMs: 1_000,
@@ -45,6 +51,8 @@ export interface AuditFixture extends AsyncDisposable {
   readonly postgres: Running<PostgresInfo>;
   readonly nats: SecuredNats;
   readonly database: DataSource;
+  /** Of the service's own role. */
+  readonly databaseUrl: string;
   readonly asApi: RpcClient;
   /** What every process of the service is started with. */
   readonly runtime: Runtime;
@@ -99,6 +107,7 @@ export async function auditFixture(): Promise<AuditFixture> {
     postgres,
     nats,
     database,
+    databaseUrl: url,
     asApi,
     runtime,
     start: (options = {}, changed = {}) => startProcess(nats, url, runtime, options, changed),

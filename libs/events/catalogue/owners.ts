@@ -142,6 +142,12 @@ export const ABOUT_EVENTS: Readonly<Record<EventType, About>> = {
     'A stream into a pod or a Service was refused, by us or by the cluster.',
   ),
   'dev.fairlead.subscriber.created.v1': told('audit', 'Somebody outside is told of events from now on.'),
+  'dev.fairlead.subscriber.disabled.v1': told('audit', 'A webhook is delivered to no more until it is enabled.'),
+  'dev.fairlead.subscriber.enabled.v1': told('audit', 'A webhook is delivered to again, from where it stood.'),
+  'dev.fairlead.subscriber.redelivered.v1': told(
+    'audit',
+    'Messages to a webhook that were given up are delivered after all.',
+  ),
   'dev.fairlead.subscriber.removed.v1': told('audit', 'A subscriber is told of events no more.'),
   'dev.fairlead.subscriber.replayed.v1': told('audit', 'A subscriber is told again of what it was told before.'),
   'dev.fairlead.subscriber.rotated.v1': told(

@@ -43,18 +43,18 @@ export class WebhookSecrets {
     });
   }
 
-  /** The one before signs beside it for so long. NOT_FOUND. */
+  /** The one before, if there is one, signs beside it for so long. */
   async rotate(
     tenantId: string,
     subscriberId: string,
     overlapHours: number,
-  ): Promise<{ secret: string; previousUntil: string }> {
+  ): Promise<{ secret: string; previousUntil: string | null }> {
     const made = await this.#make();
     const until = new Date(this.#options.ca.now().getTime() + overlapHours * 3_600_000);
     return inTransaction(this.#options.database, async (manager) => {
-      if (!(await endWebhookSecret(manager, { tenantId, subscriberId }, until))) throw noSecret(subscriberId);
+      const ended = await endWebhookSecret(manager, { tenantId, subscriberId }, until);
       await this.#add(manager, { tenantId, subscriberId }, made);
-      return { secret: made.secret, previousUntil: until.toISOString() };
+      return { secret: made.secret, previousUntil: ended ? until.toISOString() : null };
     });
   }
 
