@@ -155,7 +155,6 @@ function bodiesOf(csr: string): Record<string, object> {
     replaySubscriber: { from: { number: 1 } },
     rotateSubscriberSecret: {},
     redeliverDeadLetters: {},
-    replaySubscriber: { number: 1 },
     steerRollout: { step: 'pause' },
   };
 }
