@@ -76,7 +76,7 @@ module.exports = {
       comment: 'Who dials for others: no service, no database, no events.',
       severity: 'error',
       from: { path: libs('outbound'), pathNot: '\\.spec\\.ts$' },
-      to: { path: '^libs/', pathNot: '^libs/(outbound|errors)/' },
+      to: { path: '^libs/', pathNot: '^libs/(outbound|errors|clock)/' },
     },
     {
       name: 'transparency-log-is-plain',

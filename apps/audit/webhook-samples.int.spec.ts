@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { scratchDir } from '@fairlead/testing';
-import { it } from 'vitest';
-import { SAMPLES, checkReceiver } from './testing/receiver-sample.js';
+import { expect, it } from 'vitest';
+import { AS_IT_SHOULD, SAMPLES, tryReceiver } from './testing/receiver-sample.js';
 
 const run = promisify(execFile);
 
@@ -12,8 +12,9 @@ it('the sample of a receiver in Go takes what is real, once, and nothing else', 
   await using scratch = await scratchDir();
   const binary = scratch.file('receiver');
   await run('go', ['build', '-o', binary, '.'], { cwd: join(SAMPLES, 'go'), timeout: 150_000 });
-  await checkReceiver(binary);
+  expect(await tryReceiver(binary)).toEqual(AS_IT_SHOULD);
 });
 
-it('the sample of a receiver in Python takes what is real, once, and nothing else', () =>
-  checkReceiver('python3', join(SAMPLES, 'python', 'receiver.py')));
+it('the sample of a receiver in Python takes what is real, once, and nothing else', async () => {
+  expect(await tryReceiver('python3', join(SAMPLES, 'python', 'receiver.py'))).toEqual(AS_IT_SHOULD);
+});

@@ -68,3 +68,51 @@ describe('subscriber', () => {
     expect((await fairlead(['subscriber', 'show', 'fifth'])).err).toContain('there is no subscriber named fifth');
   });
 });
+
+describe('webhook', () => {
+  const URL_WITH_SECRET = 'https://hooks.example.com/T0K3N?key=T0K3N';
+  const secretOf = (out: string): string | undefined => /whsec_\S+/.exec(out)?.[0];
+  const make = (name: string, ...more: string[]) =>
+    fairlead(['subscriber', 'create', name, '--types', 'grant.*', '--webhook', URL_WITH_SECRET, ...more]);
+
+  it('is made with a secret that is alone on standard output, or in a file for its owner only', async () => {
+    const made = await make('hook-one');
+    expect(made).toMatchObject({ status: 0 });
+    expect(made.out).toBe(`${secretOf(made.out)}\n`);
+    const file = scene.scratch.file('hook.secret');
+    const written = await make('hook-two', '--out', file);
+    expect(written).toMatchObject({ status: 0 });
+    expect(secretOf(written.out + written.err)).toBeUndefined();
+    expect(secretOf(await readFile(file, 'utf8'))).toBeDefined();
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await make('hook-three', '--out', file)).err).toContain('exists');
+    expect((await fairlead(['subscriber', 'list', '-o', 'name'])).out.split('\n')).not.toContain('hook-three');
+    // A URL that is a secret is no argument.
+    const piped = ['subscriber', 'create', 'hook-six', '--types', '*', '--webhook', '-'];
+    expect(await fairlead(piped, { stdin: `${URL_WITH_SECRET}\n` })).toMatchObject({ status: 0 });
+    expect((await fairlead(['subscriber', 'show', 'hook-six'])).out).toContain('https://hooks.example.com');
+  });
+
+  it('is shown without more of its URL than where it leads', async () => {
+    await make('hook-four');
+    for (const output of ['table', 'json']) {
+      const shown = await fairlead(['subscriber', 'show', 'hook-four', '-o', output]);
+      expect(shown.out).toContain('https://hooks.example.com');
+      expect(shown.out).not.toContain('T0K3N');
+      expect(secretOf(shown.out)).toBeUndefined();
+    }
+  });
+
+  it('gets another secret, is enabled, and its dead letters are shown and delivered again', async () => {
+    const made = await make('hook-five');
+    const rotated = await fairlead(['subscriber', 'rotate', 'hook-five', '--overlap', '2h']);
+    expect(secretOf(rotated.out)).toBeDefined();
+    expect(secretOf(rotated.out)).not.toBe(secretOf(made.out));
+    expect((await fairlead(['subscriber', 'rotate', 'hook-five', '--overlap', '90m'])).status).not.toBe(0);
+    expect(await fairlead(['subscriber', 'enable', 'hook-five'])).toMatchObject({ status: 0 });
+    expect((await fairlead(['subscriber', 'dead-letters', 'hook-five'])).out).toContain('it answered 503');
+    const redelivered = await fairlead(['subscriber', 'redeliver', 'hook-five', '7', '-o', 'json']);
+    expect(JSON.parse(redelivered.out)).toEqual({ count: 1 });
+    expect((await fairlead(['subscriber', 'redeliver', 'hook-five', 'x'])).err).toContain('no number of an entry');
+  });
+});

@@ -1,6 +1,7 @@
 import { request as plainRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { request as tlsRequest, type RequestOptions } from 'node:https';
 import { getCACertificates } from 'node:tls';
+import { startDeadline } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { checkedLookup, type ResolveName } from './checked-lookup.js';
 import { checkUrl, type OutboundRules } from './outbound-rules.js';
@@ -52,18 +53,19 @@ export class OutboundPosts {
    */
   async post(text: string, { timeoutMs, signal, ...options }: PostOptions): Promise<Posted> {
     const url = this.check(text);
-    const late = AbortSignal.timeout(timeoutMs);
-    const both = AbortSignal.any([signal, late]);
+    const late = new FairleadError('DEADLINE_EXCEEDED', `${url.hostname} did not answer within ${timeoutMs} ms`);
+    const deadline = startDeadline(signal, timeoutMs, () => late);
     try {
-      const answer = await this.#send(url, options, both);
+      const answer = await this.#send(url, options, deadline.signal);
       await drain(answer);
       return { status: answer.statusCode ?? 0, retryAfter: answer.headers['retry-after'] };
     } catch (error) {
       signal.throwIfAborted();
-      if (late.aborted)
-        throw new FairleadError('DEADLINE_EXCEEDED', `${url.hostname} did not answer within ${timeoutMs} ms`);
+      if (deadline.signal.aborted) throw late;
       if (error instanceof FairleadError) throw error;
       throw new FairleadError('UNAVAILABLE', `${url.hostname} cannot be reached: ${reasonOf(error)}`, { cause: error });
+    } finally {
+      deadline.clear();
     }
   }
 
