@@ -4,14 +4,14 @@ import { AddressRanges } from '@fairlead/outbound';
 import { credentialOf, serviceSettings } from '@fairlead/service/process';
 import { z } from 'zod';
 
-const addressRanges = z.string().transform((text, context) => {
+function addressRanges(text: string, context: z.RefinementCtx): AddressRanges {
   try {
     return AddressRanges.parse(text);
   } catch (error) {
     context.addIssue({ code: 'custom', message: messageOf(error) });
     return z.NEVER;
   }
-});
+}
 
 const Config = z.object({
   ...serviceSettings,
@@ -23,7 +23,7 @@ const Config = z.object({
   /** What a gateway began is `unknown` once it has been silent, or gone, for so long. */
   FAIRLEAD_AUDIT_UNKNOWN_SECONDS: z.coerce.number().int().min(15).max(86_400).default(300),
   /** Addresses besides the public internet that webhooks of tenants may lead to, such as 10.20.0.0/16,fd00:1::/32. All others of private networks and of this machine are refused. */
-  FAIRLEAD_WEBHOOK_ALLOWED_RANGES: addressRanges.default(AddressRanges.NONE),
+  FAIRLEAD_WEBHOOK_ALLOWED_RANGES: z.string().default('').transform(addressRanges),
   /** Webhooks may be http:, too, but only to those addresses. */
   FAIRLEAD_WEBHOOK_ALLOW_HTTP: z.stringbool().default(false),
   /** PEM of an authority that webhooks' receivers are trusted by besides those of the system. */
