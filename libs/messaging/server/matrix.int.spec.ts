@@ -106,6 +106,8 @@ const WATCHES: Row[] = [
 const REQUESTS: Row[] = [
   ['fairlead.rpc.acme.keys.sign-agent.registration.registration', ['registration']],
   ['fairlead.rpc.acme.keys.sign-agent.gateway.gateway-a', NOBODY],
+  ['fairlead.rpc.acme.keys.sign-webhook.audit.audit', ['audit']],
+  ['fairlead.rpc.acme.keys.sign-webhook.api.api', NOBODY],
   ['fairlead.rpc._.keys.sign-gateway.gateway.gateway-a', ['gateway-a']],
   ['fairlead.rpc._.keys.sign-gateway.gateway.gateway-b', ['gateway-b']],
   ['fairlead.rpc._.registration.enrol.gateway.gateway-a', ['gateway-a']],
