@@ -48,15 +48,15 @@ export async function lockWebhook(
   manager: EntityManager,
   subscriberId: string,
   lease?: string,
-): Promise<{ readonly cursor: number; readonly size: number; readonly isDisabled: boolean } | null> {
+): Promise<{ readonly cursor: number; readonly size: number } | null> {
   const [row] = (await manager.query(
-    `select cursor, disabled_at is not null as "isDisabled", coalesce(size, 0) as size
+    `select cursor, coalesce(size, 0) as size
        from webhooks left join tenant_logs using (tenant_id)
       where subscriber_id = $1 and ($2::uuid is null or (lease = $2 and leased_until > clock_timestamp() and disabled_at is null))
         for update of webhooks`,
     [subscriberId, lease ?? null],
-  )) as { cursor: string; size: string; isDisabled: boolean }[];
-  return row ? { cursor: Number(row.cursor), size: Number(row.size), isDisabled: row.isDisabled } : null;
+  )) as { cursor: string; size: string }[];
+  return row ? { cursor: Number(row.cursor), size: Number(row.size) } : null;
 }
 
 export async function moveCursor(manager: EntityManager, subscriberId: string, cursor: number): Promise<void> {
