@@ -32,7 +32,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => stack.disposeAsync());
 beforeEach(async () => {
-  await audit.database.query('truncate subscribers, outbox');
+  await audit.database.query('truncate subscribers, outbox cascade');
 });
 
 /** As keys does, of those that a test names. */
