@@ -6,6 +6,7 @@ import { printJson, printLines, printList, printNotice } from '../output/print.j
 import type { ApiClient } from '../session/api-client.js';
 import { AuditEntry, AuditEntryList, AuditFeed, AuditProducerList } from '../session/audit-answers.js';
 import { addAuditLogCommands } from './audit-log.js';
+import { addAuditReconcile } from './audit-reconcile.js';
 import { outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
@@ -46,7 +47,7 @@ interface Filter {
   readonly text?: string;
 }
 
-/** audit search, show, tail, export, producers, verify, prove, save. */
+/** audit search, show, tail, export, producers, verify, prove, save, reconcile. */
 export function addAuditCommands(program: Command, io: Io): void {
   const audit = program.command('audit').summary('who did what').description('The audit log of the tenant.');
   addSearch(audit, io);
@@ -75,6 +76,7 @@ export function addAuditCommands(program: Command, io: Io): void {
     .addOption(outputOption('table', 'json', 'name'))
     .action((options: Printed) => producers(io, options));
   addAuditLogCommands(audit, io);
+  addAuditReconcile(audit, io);
 }
 
 function addSearch(audit: Command, io: Io): void {

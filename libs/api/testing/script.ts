@@ -4,6 +4,7 @@ import type {
   ApiToken,
   ApprovalPolicy,
   Assignment,
+  AuditEntry,
   Breaker,
   BootstrapToken,
   Bundle,
@@ -71,6 +72,8 @@ export class Script {
   readonly issuers = new Map<string, Issuer>();
   /** Who has logged in. */
   readonly knownUsers: KnownUser[] = [];
+  /** Of every tenant's audit log, from 1 on; undefined: three events. */
+  auditEntries: readonly AuditEntry[] | undefined;
   /** What the API asked the access service to explain. */
   readonly explained: object[] = [];
   /** What was asked for of statements, and what they are refused for. */

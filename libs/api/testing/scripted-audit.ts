@@ -2,6 +2,7 @@ import { auditRpc, type AuditEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
+import { Script } from './script.js';
 
 type A = typeof auditRpc;
 
@@ -18,26 +19,37 @@ const ENTRIES: readonly AuditEntry[] = [1, 2, 3].map((number) => ({
   body: { type: 'dev.fairlead.grant.created.v1' },
 }));
 
-/** The audit service, with three entries in every log; of filters it knows the user. */
+/** The audit service, with three entries in every log unless it is told others; of filters it knows the user, and where the log is read in its order, the time. */
 @Controller()
 export class AuditScript {
+  constructor(private readonly script: Script) {}
+
+  get #entries(): readonly AuditEntry[] {
+    return this.script.auditEntries ?? ENTRIES;
+  }
+
   @RpcHandler(auditRpc.search)
-  async search({ input: { after = 4, limit, user = 'corp:alice' } }: RpcRequest<A['search']>): RpcResult<A['search']> {
-    const left = ENTRIES.filter((entry) => entry.number < after && entry.user === user).toReversed();
+  async search({
+    input: { after = Infinity, limit, user = 'corp:alice' },
+  }: RpcRequest<A['search']>): RpcResult<A['search']> {
+    const left = this.#entries.filter((entry) => entry.number < after && entry.user === user).toReversed();
     const entries = left.slice(0, limit);
     const last = entries.at(-1);
     return last && entries.length < left.length ? { entries, next: last.number } : { entries };
   }
 
   @RpcHandler(auditRpc.read)
-  async read({ input: { after = ENTRIES.length, limit } }: RpcRequest<A['read']>): RpcResult<A['read']> {
-    const entries = ENTRIES.filter(({ number }) => number > after).slice(0, limit);
-    return { entries, next: entries.at(-1)?.number ?? after, size: ENTRIES.length };
+  async read({ input }: RpcRequest<A['read']>): RpcResult<A['read']> {
+    const size = this.#entries.length;
+    const { after = size, limit, from = '' } = input;
+    const left = this.#entries.filter(({ number, at }) => number > after && at >= from);
+    const entries = left.slice(0, limit);
+    return { entries, next: entries.length < left.length ? (entries.at(-1)?.number ?? after) : size, size };
   }
 
   @RpcHandler(auditRpc.get)
   async get({ input: { number } }: RpcRequest<A['get']>): RpcResult<A['get']> {
-    const entry = ENTRIES.find((each) => each.number === number);
+    const entry = this.#entries.find((each) => each.number === number);
     if (!entry) throw new FairleadError('NOT_FOUND', `there is no entry ${number} yet`);
     return entry;
   }
