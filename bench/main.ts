@@ -18,6 +18,7 @@ import { ROWS, type Row } from './rows.js';
 import { openRunState } from './run-state.js';
 import { FULL, QUICK } from './scale.js';
 import { startApiSystems } from './systems/api-door.js';
+import { startAuditSystems } from './systems/audit.js';
 import { startSystems } from './systems/start-systems.js';
 
 const INTERRUPTED = 130;
@@ -108,7 +109,7 @@ async function measure(config: Config, distance: Distance, signal: AbortSignal):
     // Postgres may run as a user of its own: it passes through.
     await chmod(scratch.path, 0o711);
     const { far, farUnavailable } = distance;
-    const start = area === 'api-door' ? startApiSystems : startSystems;
+    const start = STARTS[area];
     const systems = await start({ programs, wanted, far, dir: scratch.path, say, signal }, owned);
     owned.defer(() => say('stopping everything'));
     const measurements = measurementsFor(rows);
@@ -120,6 +121,8 @@ async function measure(config: Config, distance: Distance, signal: AbortSignal):
     progress.end();
   }
 }
+
+const STARTS = { tunnel: startSystems, 'api-door': startApiSystems, audit: startAuditSystems } as const;
 
 function markFarUnmeasured(results: Results, { rows, systems }: Config, reason: string): void {
   for (const measurement of measurementsFor(rows).filter(({ far }) => far)) {

@@ -101,14 +101,16 @@ describe('audit reconcile', () => {
 
   it('tells what the same users did meanwhile that is not in the file', async () => {
     const [known, stranger, elsewhere, later] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+    const brokeOff = randomUUID();
     const log = [
       outcome(known),
+      outcome(brokeOff, 0),
       intent(stranger),
       outcome(stranger),
       outcome(elsewhere, 200, { user: 'somebody-else' }),
       outcome(later, 200, { at: at(500) }),
     ];
-    const { status, out } = await reconcile([told(known), told(null, { at: at(20), status: null })], log);
+    const { status, out } = await reconcile([told(known), told(brokeOff, { at: at(20), status: null })], log);
     expect(status).toBe(0);
     expect(out).toContain(`1 in the log and not in the file:\n  ${stranger}\n`);
   });

@@ -38,6 +38,8 @@ export interface StackOptions {
   readonly gateways?: readonly string[];
   /** Further settings of every process of a role, such as shorter limits for a test. Default none. */
   readonly env?: Readonly<Partial<Record<Role, Readonly<Record<string, string>>>>>;
+  /** The same of single gateways, by name, and after that of their role; undefined takes a setting away. Default none. */
+  readonly gatewayEnv?: Readonly<Record<string, Readonly<Record<string, string | undefined>>>>;
   /** Whether processes that die are started again (with backoff). Each has its own switch too. Default true. */
   readonly restart?: boolean;
   /** The agent's entry file. Default: this repository's own; a test of the image passes the one in the image's tree. */

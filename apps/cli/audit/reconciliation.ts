@@ -1,8 +1,8 @@
 import type { AuditEntry } from '../session/audit-answers.js';
 import { IdTable } from './id-table.js';
-import { MAX_REQUESTS, NOT_REQUIRED, type ToldRequests } from './told-requests.js';
+import { BROKE_OFF, MAX_REQUESTS, NOT_REQUIRED, type ToldRequests } from './told-requests.js';
 
-/** Of a told request, beside NOT_REQUIRED: what the log has of it. */
+/** Of a told request, beside NOT_REQUIRED and BROKE_OFF: what the log has of it. */
 const OUTCOME = 1 << 2;
 const INTENT = 1 << 3;
 const UNKNOWN = 1 << 4;
@@ -57,7 +57,7 @@ export class Reconciliation {
     if (kind === 'lost') this.#lost += Number(body?.['count'] ?? 0);
     const id = body?.[kind === 'unknown' ? 'passageId' : 'id'];
     if (typeof id !== 'string' || (kind !== 'passage' && kind !== 'unknown')) return;
-    const slot = this.#told.answered.find(id);
+    const slot = this.#told.known.find(id);
     if (slot === undefined) this.#takeStranger(id, user, Date.parse(at));
     else this.#takeTold(slot, { kind, user, body: body ?? {} });
   }
@@ -69,17 +69,18 @@ export class Reconciliation {
   }
 
   result(): Reconciled {
-    const { answered, lines, noAnswer, unnamed } = this.#told;
+    const { known, lines, noAnswer, unnamed } = this.#told;
     const [missing, twice, otherStatus] = [new Names(), new Names(), new Names()];
     let [once, unknown, unsettled, notKept] = [0, 0, 0, 0];
-    for (const slot of answered.slots()) {
-      const is = (flag: number): boolean => answered.has(slot, flag);
-      if (is(TWICE)) twice.add(answered.idAt(slot));
-      else if (is(OTHER_STATUS)) otherStatus.add(answered.idAt(slot));
+    for (const slot of known.slots()) {
+      const is = (flag: number): boolean => known.has(slot, flag);
+      if (is(TWICE)) twice.add(known.idAt(slot));
+      else if (is(BROKE_OFF)) continue;
+      else if (is(OTHER_STATUS)) otherStatus.add(known.idAt(slot));
       else if (is(OUTCOME)) once += 1;
       else if (is(INTENT) || is(UNKNOWN)) [unknown, unsettled] = [unknown + 1, unsettled + (is(UNKNOWN) ? 0 : 1)];
       else if (is(NOT_REQUIRED)) notKept += 1;
-      else missing.add(answered.idAt(slot));
+      else missing.add(known.idAt(slot));
     }
     const notInFile = this.#notInFile();
     const counts = { requests: lines, noAnswer, unnamed, once, unknown, unsettled, notKept, lost: this.#lost };
@@ -87,12 +88,12 @@ export class Reconciliation {
   }
 
   #takeTold(slot: number, { kind, user, body }: Pick<AuditEntry, 'kind' | 'user'> & { body: Record<string, unknown> }) {
-    const { answered } = this.#told;
+    const { known } = this.#told;
     if (user !== '') this.#user(user).inFile = true;
     const what = kind === 'unknown' ? UNKNOWN : body['phase'] === 'intent' ? INTENT : OUTCOME;
-    if (answered.has(slot, what)) answered.mark(slot, TWICE);
-    answered.mark(slot, what);
-    if (what === OUTCOME && body['status'] !== answered.numberAt(slot)) answered.mark(slot, OTHER_STATUS);
+    if (known.has(slot, what)) known.mark(slot, TWICE);
+    known.mark(slot, what);
+    if (what === OUTCOME && body['status'] !== known.numberAt(slot) && !known.has(slot, BROKE_OFF)) known.mark(slot, OTHER_STATUS);
   }
 
   #takeStranger(id: string, user: string, atMs: number): void {

@@ -19,19 +19,20 @@ export const ToldRequest = z.object({
   at: z.iso.datetime({ offset: true }),
   method: z.string().min(1).max(16),
   path: z.string().min(1).max(16_384),
-  /** Null: there was no answer. */
+  /** Null: there was no answer, or not all of it. */
   status: z.int().min(100).max(999).nullable(),
   /** False: nobody promised that it is on record, such as a read or a refusal. */
   required: z.boolean().default(true),
 });
 export type ToldRequest = z.output<typeof ToldRequest>;
 
-/** Of a told request: nobody promised that it is on record. */
+/** Of a told request: nobody promised that it is on record; its answer broke off, after the head that named it. */
 export const NOT_REQUIRED = 1 << 1;
+export const BROKE_OFF = 1 << 7;
 
 export interface ToldRequests {
-  /** Of those that were answered: the status as the number. */
-  readonly answered: IdTable;
+  /** Those that have an id, with the status as the number. */
+  readonly known: IdTable;
   readonly lines: number;
   readonly noAnswer: number;
   /** Answered, and not by a gateway: there was no id. */
@@ -42,7 +43,7 @@ export interface ToldRequests {
 
 /** Reads such a file, line by line. Refuses one with a line that it cannot read, with an id that stands twice, or with none. */
 export async function readToldRequests(path: string): Promise<ToldRequests> {
-  const answered = new IdTable(MAX_REQUESTS);
+  const known = new IdTable(MAX_REQUESTS);
   let [lines, noAnswer, unnamed, firstMs, lastMs] = [0, 0, 0, Infinity, -Infinity];
   try {
     for await (const line of linesOf(createReadStream(path))) {
@@ -54,7 +55,7 @@ export async function readToldRequests(path: string): Promise<ToldRequests> {
       lastMs = Math.max(lastMs, atMs);
       if (told.status === null) noAnswer += 1;
       else if (!told.auditId) unnamed += 1;
-      else note(answered, told, lines);
+      if (told.auditId) note(known, told.auditId, told, lines);
     }
   } catch (error) {
     throw failure(
@@ -65,7 +66,7 @@ export async function readToldRequests(path: string): Promise<ToldRequests> {
     );
   }
   if (firstMs > lastMs) throw failure('INVALID_ARGUMENT', `${path} has no request`, NEXT);
-  return { answered, lines, noAnswer, unnamed, firstMs, lastMs };
+  return { known, lines, noAnswer, unnamed, firstMs, lastMs };
 }
 
 const NEXT = 'see: fairlead audit reconcile --help';
@@ -77,11 +78,12 @@ function readLine(line: string, number: number): ToldRequest {
   throw new FairleadError('INVALID_ARGUMENT', `line ${number} is none: ${[path.join('.'), message].join(' ').trim()}`);
 }
 
-function note(answered: IdTable, { auditId, status, required }: ToldRequest, line: number): void {
-  const { slot, isNew } = answered.add(auditId ?? '');
+function note(known: IdTable, auditId: string, { status, required }: ToldRequest, line: number): void {
+  const { slot, isNew } = known.add(auditId);
   if (!isNew) throw new FairleadError('INVALID_ARGUMENT', `line ${line} has an id that a line before it has, too`);
-  answered.setNumber(slot, status ?? 0);
-  if (!required) answered.mark(slot, NOT_REQUIRED);
+  known.setNumber(slot, status ?? 0);
+  if (!required) known.mark(slot, NOT_REQUIRED);
+  if (status === null) known.mark(slot, BROKE_OFF);
 }
 
 /** No line is longer than it may be, whatever the file is. */
