@@ -36,7 +36,7 @@ describe('loadConfig', () => {
   });
 
   it.each([
-    [['--area', 'gitops'], /there is no area gitops; there are tunnel, api-door/],
+    [['--area', 'gitops'], /there is no area gitops; there are tunnel, api-door, audit/],
     [['--row', 'upload'], /there is no row upload; there are download_1,/],
     [['--row', 'toString'], /there is no row/],
     [['--system', 'chisel'], /there is no system chisel; there are direct,/],

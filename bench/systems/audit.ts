@@ -5,7 +5,7 @@ import { startStack, type GatewayAddresses, type Stack } from '@fairlead/stack';
 import { kubectlOf } from '@fairlead/testbed';
 import { BenchError } from '../process/bench-error.js';
 import { treeCpuSeconds } from '../process/tree-cpu.js';
-import { healthUrlOf, metricAt } from './metrics.js';
+import { linksAt, metricAt } from './metrics.js';
 import type { StartOptions, Systems } from './start-systems.js';
 import { PLAIN, type AuditProbe, type System } from './system.js';
 import { killed, runningPid } from './through-gateways.js';
@@ -102,7 +102,7 @@ function probeOf(stack: Stack, name: string): AuditProbe {
       forwarded: await sum('fairlead_gateway_audit_forwarded_total'),
       waiting: await sum('fairlead_gateway_audit_records'),
     }),
-    entries: async () => metricAt(await healthUrlOf(stack, 'audit'), 'fairlead_audit_entries_total', 'kind="passage"'),
+    entries: async () => metricAt(stack.healthUrl('audit'), 'fairlead_audit_entries_total', 'kind="passage"'),
     cpu: async () => ({
       service: await treeCpuSeconds(runningPid(stack.process('audit'))),
       postgres: await treeCpuSeconds(runningPid(stack.process('postgres'))),
@@ -114,9 +114,7 @@ function probeOf(stack: Stack, name: string): AuditProbe {
 async function untilLinked({ gateways }: Stack, signal: AbortSignal): Promise<void> {
   const until = systemClock.monotonicMs() + LINKED_WITHIN_MS;
   for (;;) {
-    const links = await Promise.all(
-      gateways.map(({ healthUrl }) => metricAt(healthUrl, 'fairlead_gateway_sessions').catch(() => 0)),
-    );
+    const links = await Promise.all(gateways.map(({ healthUrl }) => linksAt(healthUrl).catch(() => 0)));
     if (links.every((count) => count > 0)) return;
     if (systemClock.monotonicMs() > until) throw new BenchError('the agent has no link to each gateway');
     await systemClock.sleep(POLL_MS, signal);

@@ -1,4 +1,4 @@
-import type { Role } from '@fairlead/contracts';
+import type { Role, Singleton } from '@fairlead/contracts';
 import type { KubeInfo } from '@fairlead/testbed';
 import type { DemoUser } from './demo-issuer/users.js';
 import type { StackLog } from './events.js';
@@ -132,6 +132,8 @@ export interface Stack extends AsyncDisposable {
   /** Where nats-server is, and the CA of its certificate if it speaks TLS. */
   readonly nats: { readonly url: string; readonly caFile?: string };
   readonly gateways: readonly GatewayAddresses[];
+  /** Of health and metrics of a service: `http://host:port`. */
+  healthUrl(service: Singleton): string;
   /** Where people of the demo log in, if it was asked for. */
   readonly demoIssuer: DemoLogin | undefined;
   /** The demo cluster, or why there is none. */

@@ -235,6 +235,7 @@ function stackOf({ state, group, plane, options, access, agents, demo, demoIssue
     api: access.api,
     nats: { url: plane.natsUrl, ...trustOf(state, plane.natsUrl) },
     gateways: plane.ports.gateways.map((each, index) => gatewayAddresses(options.gateways[index] ?? '', each)),
+    healthUrl: (service) => `http://${at(plane.ports[`${service}Health`])}`,
     demo,
     demoIssuer,
     kubeconfigPath: access.kubeconfigPath,
