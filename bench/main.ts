@@ -65,7 +65,11 @@ async function measureRows({ jsonFile, markdownFile }: Config, millions: number,
     const lines = figures.map(({ what, value, unit }) => [what, value.toPrecision(3), unit] as const);
     process.stdout.write(`${lines.map((line) => line.join('  ')).join('\n')}\n`);
     if (jsonFile !== undefined) await writeFile(jsonFile, `${JSON.stringify(figures, null, 2)}\n`);
-    const table = ['| figure | value | unit |', '| --- | --- | --- |', ...lines.map((line) => `| ${line.join(' | ')} |`)];
+    const table = [
+      '| figure | value | unit |',
+      '| --- | --- | --- |',
+      ...lines.map((line) => `| ${line.join(' | ')} |`),
+    ];
     if (markdownFile !== undefined) await writeFile(markdownFile, `${table.join('\n')}\n`);
     return 0;
   } finally {

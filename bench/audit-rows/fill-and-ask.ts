@@ -78,7 +78,9 @@ async function requireRoom(dir: string, rows: number): Promise<void> {
   const free = bavail * bsize;
   if (free >= needed) return;
   const gb = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
-  throw new BenchError(`a log of ${rows} entries needs ${gb(needed)} in ${dir}, and ${gb(free)} are free: ask for fewer (--rows)`);
+  throw new BenchError(
+    `a log of ${rows} entries needs ${gb(needed)} in ${dir}, and ${gb(free)} are free: ask for fewer (--rows)`,
+  );
 }
 
 async function fill(stack: Stack, rows: number, say: FillOptions['say'], signal: AbortSignal): Promise<Figure[]> {
@@ -113,7 +115,8 @@ async function publishAll(
   signal: AbortSignal,
 ): Promise<void> {
   const epoch = randomBytes(16).toString('hex');
-  const taken = (): Promise<number> => metricAt(stack.healthUrl('audit'), 'fairlead_audit_entries_total', 'kind="passage"');
+  const taken = (): Promise<number> =>
+    metricAt(stack.healthUrl('audit'), 'fairlead_audit_entries_total', 'kind="passage"');
   const first = await taken();
   let [published, saidMs] = [0, 0];
   const caughtUp = async (ahead: number): Promise<void> => {
@@ -133,7 +136,9 @@ async function publishAll(
   };
   while (published < rows) {
     const from = published;
-    const batches = Array.from({ length: AT_ONCE }, (_none, at) => from + at * MAX_AUDIT_BATCH).filter((at) => at < rows);
+    const batches = Array.from({ length: AT_ONCE }, (_none, at) => from + at * MAX_AUDIT_BATCH).filter(
+      (at) => at < rows,
+    );
     await Promise.all(batches.map((at) => publish(nc, epoch, at, Math.min(MAX_AUDIT_BATCH, rows - at), rows)));
     published = Math.min(rows, from + AT_ONCE * MAX_AUDIT_BATCH);
     await caughtUp(MOST_AHEAD);
@@ -152,13 +157,22 @@ async function databaseBytes({ stateDir }: Stack): Promise<number> {
   const base = join(stateDir, 'postgres', 'pgdata', 'base');
   const files = await readdir(base, { recursive: true, withFileTypes: true });
   const sizes = await Promise.all(
-    files.filter((file) => file.isFile()).map((file) => stat(join(file.parentPath, file.name)).then(({ size }) => size, () => 0)),
+    files
+      .filter((file) => file.isFile())
+      .map((file) =>
+        stat(join(file.parentPath, file.name)).then(
+          ({ size }) => size,
+          () => 0,
+        ),
+      ),
   );
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 async function askAll(stack: Stack, say: FillOptions['say']): Promise<Figure[]> {
-  const [token, ca] = await Promise.all([stack.api.adminTokenFile, stack.api.caFile].map((file) => readFile(file, 'utf8')));
+  const [token, ca] = await Promise.all(
+    [stack.api.adminTokenFile, stack.api.caFile].map((file) => readFile(file, 'utf8')),
+  );
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca });
   const ask = (path: string): Promise<Buffer> => answerOf(`${stack.api.url}${path}`, agent, token?.trim() ?? '');
   try {

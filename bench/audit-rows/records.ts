@@ -58,7 +58,14 @@ export function recordOf(nth: number, of: number): AuditRecord {
     url: null,
     target: '',
     stream: isExec
-      ? { protocol: 'websocket', container: 'app', command: ['sh', '-c', 'ls'], commandCut: false, stdin: true, tty: true }
+      ? {
+          protocol: 'websocket',
+          container: 'app',
+          command: ['sh', '-c', 'ls'],
+          commandCut: false,
+          stdin: true,
+          tty: true,
+        }
       : null,
     decision: isRefused ? 'refused' : 'allowed',
     status: isRefused ? 403 : 200,

@@ -69,11 +69,9 @@ function cpuOf(what: Asked, row: RowName): Measurement {
     rows: [row],
     systems: SYSTEMS,
     async run(bench) {
-      const before = await cpuSeconds(bench.system.pids('gateway'));
-      const result = await ask(bench, what, CLIENTS);
-      const after = await cpuSeconds(bench.system.pids('gateway'));
-      if (before === null || after === null) return {};
-      return unlessFailed(result, () => ({ [row]: ((after - before) * MICROSECONDS) / result.count }), this.rows);
+      const cpu = async (): Promise<number> => (await cpuSeconds(bench.system.pids('gateway'))) ?? Number.NaN;
+      const { result, each } = await perRequest(bench, cpu, () => ask(bench, what, CLIENTS));
+      return unlessFailed(result, () => ({ [row]: each * MICROSECONDS }), this.rows);
     },
   };
 }
@@ -84,13 +82,23 @@ function syncsOf(writers: number, row: RowName): Measurement {
     rows: [row],
     systems: AUDITED,
     async run(bench) {
-      const probe = probeOf(bench.system);
-      const before = await probe.syncs();
-      const result = await ask(bench, WRITE, writers);
-      const after = await probe.syncs();
-      return unlessFailed(result, () => ({ [row]: (after - before) / result.count }), this.rows);
+      const { result, each } = await perRequest(bench, probeOf(bench.system).syncs, () => ask(bench, WRITE, writers));
+      return unlessFailed(result, () => ({ [row]: each }), this.rows);
     },
   };
+}
+
+/** What something grew by meanwhile, for each request that the gateway answered. */
+async function perRequest(
+  { system }: Bench,
+  count: () => Promise<number>,
+  load: () => Promise<LoadResult>,
+): Promise<{ readonly result: LoadResult; readonly each: number }> {
+  const { requests } = probeOf(system);
+  const [before, answeredBefore] = [await count(), await requests()];
+  const result = await load();
+  const [after, answered] = [await count(), await requests()];
+  return { result, each: (after - before) / (answered - answeredBefore) };
 }
 
 interface Downstream {
@@ -137,7 +145,8 @@ async function cpuMeanwhile<T>(
 async function drained(probe: AuditProbe, entries: number, signal: AbortSignal): Promise<void> {
   const until = systemClock.monotonicMs() + DRAINED_WITHIN_MS;
   while ((await probe.records()).waiting > 0 || (await probe.entries()) < entries) {
-    if (systemClock.monotonicMs() > until) throw new BenchError('what gateways handed on did not come to be in the log');
+    if (systemClock.monotonicMs() > until)
+      throw new BenchError('what gateways handed on did not come to be in the log');
     await systemClock.sleep(POLL_MS, signal);
   }
 }

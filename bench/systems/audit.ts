@@ -71,10 +71,11 @@ async function createObjects(adminKubeconfigPath: string): Promise<void> {
 
 function throughDoor(
   stack: Stack,
-  { name, doorUrl }: GatewayAddresses,
+  door: GatewayAddresses,
   asked: { readonly token: string; readonly caPem: string },
   signal: AbortSignal,
 ): System {
+  const { name, doorUrl } = door;
   const [gateway, agent] = [stack.process(name), stack.process('agent-demo')];
   return {
     name: name as keyof typeof GATEWAYS,
@@ -85,19 +86,20 @@ function throughDoor(
       await (part === 'agent' ? agent : gateway).restart();
       await untilLinked(stack, signal);
     },
-    audit: probeOf(stack, name),
+    audit: probeOf(stack, door),
   };
 }
 
-function probeOf(stack: Stack, name: string): AuditProbe {
+function probeOf(stack: Stack, { name, healthUrl: ownUrl }: GatewayAddresses): AuditProbe {
   const audited = stack.gateways.filter((gateway) => gateway.name !== 'audit-off');
   const sum = async (metric: string): Promise<number> => {
     const each = await Promise.all(audited.map(({ healthUrl }) => metricAt(healthUrl, metric)));
     return each.reduce((total, value) => total + value, 0);
   };
-  const own = audited.find((gateway) => gateway.name === name);
+  const isAudited = audited.some((gateway) => gateway.name === name);
   return {
-    syncs: async () => (own ? metricAt(own.healthUrl, 'fairlead_gateway_audit_sync_seconds_count') : 0),
+    requests: () => metricAt(ownUrl, 'fairlead_gateway_kube_requests_total'),
+    syncs: async () => (isAudited ? metricAt(ownUrl, 'fairlead_gateway_audit_sync_seconds_count') : 0),
     records: async () => ({
       forwarded: await sum('fairlead_gateway_audit_forwarded_total'),
       waiting: await sum('fairlead_gateway_audit_records'),

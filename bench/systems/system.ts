@@ -43,6 +43,8 @@ export interface IdleAgents {
 
 /** What a gateway tells of its audit, and what all do that stand behind it. */
 export interface AuditProbe {
+  /** That it has answered so far, warm-ups included. */
+  requests(): Promise<number>;
   /** Group syncs of its spool so far; 0 where it keeps none. */
   syncs(): Promise<number>;
   /** Records that all gateways have handed on so far, and how many wait in spools. */

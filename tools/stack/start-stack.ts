@@ -125,7 +125,8 @@ async function startInfrastructure(
   ports: PortPlan,
   group: ProcessGroup,
 ): Promise<ControlPlane> {
-  const { log, gateways, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage, env, gatewayEnv } = options;
+  const { log, gateways, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage, env, gatewayEnv } =
+    options;
   log({ kind: 'progress', text: 'starting Postgres and nats-server' });
   secretOnce(adminTokenFile(state));
   const tls = await prepareInfrastructureTls(state);

@@ -93,7 +93,8 @@ export class Reconciliation {
     const what = kind === 'unknown' ? UNKNOWN : body['phase'] === 'intent' ? INTENT : OUTCOME;
     if (known.has(slot, what)) known.mark(slot, TWICE);
     known.mark(slot, what);
-    if (what === OUTCOME && body['status'] !== known.numberAt(slot) && !known.has(slot, BROKE_OFF)) known.mark(slot, OTHER_STATUS);
+    if (what === OUTCOME && body['status'] !== known.numberAt(slot) && !known.has(slot, BROKE_OFF))
+      known.mark(slot, OTHER_STATUS);
   }
 
   #takeStranger(id: string, user: string, atMs: number): void {

@@ -1,5 +1,6 @@
 import type { Stack } from '@fairlead/stack';
 import { eventually } from '@fairlead/testing';
+import { fairlead } from '../../support/fairlead.js';
 import { metricOf } from '../../support/replicas.js';
 import { ON_SMALL_DISK, type AuditWorld } from './world.js';
 
@@ -28,9 +29,9 @@ export const gatewaysInTurn =
   ({ stack }, nth) =>
     killAndReturn(stack, GATEWAYS[(first + nth - 1) % GATEWAYS.length] ?? '');
 
-/** Until a write was refused as it could not be put on record. */
+/** Until a write was refused as it could not be put on record; and then until the log says how much was lost, which the gateway knows by heart alone before. */
 export const fullDisk: Disturb = async ({ stack, disk }) => {
-  const before = await refusedAt(stack);
+  const [before, toldBefore] = [await refusedAt(stack), await toldLost(stack)];
   const empty = await disk.fill();
   try {
     await eventually(
@@ -42,7 +43,19 @@ export const fullDisk: Disturb = async ({ stack, disk }) => {
   } finally {
     await empty();
   }
+  await eventually(
+    async () => {
+      if ((await toldLost(stack)) === toldBefore) throw new Error('the log does not say that records were lost');
+    },
+    { timeoutMs: REFUSED_WITHIN_MS, intervalMs: 500 },
+  );
 };
+
+/** The newest entry that says so; 0: there is none. */
+async function toldLost(stack: Stack): Promise<number> {
+  const found = await fairlead(stack, 'audit', 'search', '--entry', 'lost', '--limit', '1', '-o', 'name');
+  return Number(found);
+}
 
 async function refusedAt({ gateways }: Stack): Promise<number> {
   const { healthUrl } = gateways.find(({ name }) => name === ON_SMALL_DISK) ?? {};

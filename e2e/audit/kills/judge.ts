@@ -44,7 +44,10 @@ export async function judge(world: AuditWorld, done: Done, findings: Findings): 
   findings.figure('records that gateways say they lost', found.lost);
   findings.figure('in the log, and without an answer', found.notInFile.count);
   findings.must(found.requests === requests, `the command read ${found.requests} of ${requests} requests`);
-  findings.must(found.unsettled === 0, `${found.unsettled} began, and the log does not say that nobody knows their end`);
+  findings.must(
+    found.unsettled === 0,
+    `${found.unsettled} began, and the log does not say that nobody knows their end`,
+  );
   const unasked = found.notInFile.count - found.noAnswer;
   findings.must(unasked <= 0, `${unasked} requests are in the log that nobody made: ${found.notInFile.ids.join(', ')}`);
   await verify(world, findings);

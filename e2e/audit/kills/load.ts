@@ -114,7 +114,12 @@ export class Load implements AsyncDisposable {
     const eachMs = perSecond === undefined ? 0 : (asking.objects.length * 1_000) / perSecond;
     for (let nth = 0; !this.#isReleased; nth += 1) {
       const began = performance.now();
-      const wasAnswered = await this.#ask({ agent, url: `${door}${object}`, path: object, isWrite: nth % WRITE_EACH === 0 });
+      const wasAnswered = await this.#ask({
+        agent,
+        url: `${door}${object}`,
+        path: object,
+        isWrite: nth % WRITE_EACH === 0,
+      });
       if (!wasAnswered) await sleep(PAUSE_MS);
       const restMs = eachMs - (performance.now() - began);
       if (restMs > 0) await sleep(restMs);

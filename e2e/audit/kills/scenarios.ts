@@ -59,7 +59,10 @@ const natsAway: Scenario<AuditWorld, AuditSizes> = {
     findings.figure('records of one gateway handed on, at most', most, '1/s');
     findings.must(most <= MOST_PER_SECOND, `a gateway handed on ${most} records in a second`);
     const within = (figure: Phase, factor: number): boolean => figure.p50 <= before.p50 * factor + 1;
-    findings.mustInTime(within(away, AWAY_FACTOR), `reads took ${away.p50} ms while NATS was away, and ${before.p50} before`);
+    findings.mustInTime(
+      within(away, AWAY_FACTOR),
+      `reads took ${away.p50} ms while NATS was away, and ${before.p50} before`,
+    );
     findings.mustInTime(within(after, CATCHING_UP_FACTOR), `reads took ${after.p50} ms while gateways caught up`);
     const done = await load.end(LOAD_TIMEOUT_MS);
     findings.must(Object.keys(done.refused).length === 0, `refused: ${JSON.stringify(done.refused)}`);

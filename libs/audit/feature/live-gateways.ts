@@ -6,8 +6,11 @@ import type { NatsConnection } from '@nats-io/transport-node';
 
 /** NATS tells that nothing is outstanding every 2 s. */
 const STALE_MS = 15_000;
-/** A process may have written an intent before its heartbeat says that it began, by clocks that are read one after the other. */
-const SKEW_MS = 5_000;
+/**
+ * A clock may have been set back between a beginning and an intent of the same process. Less than what a process waits for the spool of one that was killed (five seconds
+ * from that one's last sign of life, which it gives each second): what that one began would never be settled otherwise.
+ */
+const SKEW_MS = 1_000;
 
 /** Which gateways live, and since when, as their heartbeats say. */
 export class LiveGateways implements AsyncDisposable {

@@ -53,8 +53,10 @@ export async function entriesAfter(
   conditions.push(`number > ${parameter(after)}`, `number <= ${parameter(upTo)}`);
   const moment = after > 0 ? await momentOf(manager, tenantId, after) : undefined;
   if (moment) conditions.push(`recorded_at >= ${parameter(moment.earliest)}::timestamptz`);
+  // Both are the same order. By time the first entry of a moment is found at once; by number what is behind another one, and nothing is sorted, whatever is known of the table.
+  const order = filter.from !== undefined && after === 0 ? 'recorded_at, number' : 'number';
   const sql = `select ${COLUMNS} from entries where ${conditions.join(' and ')}
-    order by recorded_at, number limit ${limit}`;
+    order by ${order} limit ${limit}`;
   return (await manager.query<EntryRow[]>(sql, parameters)).map(toEntry);
 }
 

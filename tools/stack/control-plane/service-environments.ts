@@ -111,7 +111,9 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
     ...plane.env.gateway,
     ...plane.gatewayEnv?.[name],
   };
-  return Object.fromEntries(Object.entries(environment).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
 }
 
 export function databaseUrlFile(state: StateDir, service: string): string {
