@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, chmod, readFile, readdir, stat, statfs } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { systemClock } from '@fairlead/clock';
@@ -211,16 +213,12 @@ async function untilAnswered(ask: () => Promise<Buffer>): Promise<Buffer> {
   }
 }
 
-function answerOf(url: string, agent: Agent, token: string): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
-    const asking = request(url, { agent, signal, headers: { authorization: `Bearer ${token}` } }, (answer) => {
-      buffer(answer).then((body) => {
-        if (answer.statusCode === 200) resolve(body);
-        else reject(new BenchError(`${new URL(url).pathname}: ${answer.statusCode} ${body.toString().slice(0, 300)}`));
-      }, reject);
-    });
-    asking.once('error', reject);
-    asking.end();
-  });
+async function answerOf(url: string, agent: Agent, token: string): Promise<Buffer> {
+  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+  const asking = request(url, { agent, signal, headers: { authorization: `Bearer ${token}` } });
+  asking.end();
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  const body = await buffer(answer);
+  if (answer.statusCode === 200) return body;
+  throw new BenchError(`${new URL(url).pathname}: ${answer.statusCode} ${body.toString().slice(0, 300)}`);
 }

@@ -82,7 +82,11 @@ function syncsOf(writers: number, row: RowName): Measurement {
     rows: [row],
     systems: AUDITED,
     async run(bench) {
-      const { result, each } = await perRequest(bench, probeOf(bench.system).syncs, () => ask(bench, WRITE, writers));
+      const { result, each } = await perRequest(
+        bench,
+        () => probeOf(bench.system).syncs(),
+        () => ask(bench, WRITE, writers),
+      );
       return unlessFailed(result, () => ({ [row]: each }), this.rows);
     },
   };
@@ -94,10 +98,10 @@ async function perRequest(
   count: () => Promise<number>,
   load: () => Promise<LoadResult>,
 ): Promise<{ readonly result: LoadResult; readonly each: number }> {
-  const { requests } = probeOf(system);
-  const [before, answeredBefore] = [await count(), await requests()];
+  const probe = probeOf(system);
+  const [before, answeredBefore] = [await count(), await probe.requests()];
   const result = await load();
-  const [after, answered] = [await count(), await requests()];
+  const [after, answered] = [await count(), await probe.requests()];
   return { result, each: (after - before) / (answered - answeredBefore) };
 }
 

@@ -9,7 +9,7 @@ import { startAuditWorld, type AuditWorld } from './kills/world.js';
 const TEST_TIMEOUT_MS = 600_000;
 const SOON_MS = 120_000;
 /** Between two disturbances, so that each finds what was before whole. */
-const BETWEEN = 60;
+const BETWEEN = 45;
 
 let world: AuditWorld;
 

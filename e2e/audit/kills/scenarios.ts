@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { StackProcess } from '@fairlead/stack';
 import type { Findings } from '../../chaos/findings.js';
 import type { Scenario } from '../../chaos/scenario.js';
 import { metricOf } from '../../support/replicas.js';
@@ -49,9 +50,7 @@ const natsAway: Scenario<AuditWorld, AuditSizes> = {
     const nats = stack.process('nats');
     await using load = world.startLoad({ requests: 1, perSecond: awayPerSecond });
     const before = await phase(load, awayMs / 5);
-    nats.kill('SIGKILL');
-    await nats.exited;
-    const away = await phase(load, awayMs).finally(() => nats.restart());
+    const away = await without(nats, () => phase(load, awayMs));
     findings.figure('records that wait in spools when it is back', await waiting(world));
     const { most, seconds, phase: after } = await caughtUp(world, load);
     tell(findings, { before, 'while it is away': away, 'while gateways catch up': after });
@@ -70,6 +69,16 @@ const natsAway: Scenario<AuditWorld, AuditSizes> = {
     await judge(world, done, findings);
   },
 };
+
+async function without<T>(taken: StackProcess, during: () => Promise<T>): Promise<T> {
+  taken.kill('SIGKILL');
+  await taken.exited;
+  try {
+    return await during();
+  } finally {
+    await taken.restart();
+  }
+}
 
 async function phase(load: Load, ms: number): Promise<Phase> {
   load.takeReadTimes();

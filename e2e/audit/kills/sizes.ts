@@ -23,8 +23,8 @@ export const FULL: AuditSizes = {
 
 /** As in `npm test`, which has one load for all disturbances together. */
 export const SCALED: AuditSizes = {
-  requests: 2_000,
-  perSecond: 60,
+  requests: 1_500,
+  perSecond: 45,
   times: 1,
   awayMs: 6_000,
   awayPerSecond: 60,
