@@ -212,9 +212,6 @@ describe('intents', () => {
 
 describe('intents of a gateway that is gone', () => {
   it('are found behind those of others, however many tunnels are open', async () => {
-    await running[Symbol.asyncDispose]();
-    // Longer than this process stands still.
-    running = await audit.start({ gatewaySilenceMs: 5_000 });
     const [instance, began] = [randomUUID(), new Date(Date.now() - 60_000)];
     const beats = setInterval(() => void audit.beat(gatewayA, Date.now(), began, instance), 300);
     const intent = { phase: 'intent', kind: 'tunnel', status: 0, cause: 'OPEN' } as const;
