@@ -31,7 +31,9 @@ export const gatewaysInTurn =
 
 /** Until a write was refused as it could not be put on record; and then until the log says how much was lost, which the gateway knows by heart alone before. */
 export const fullDisk: Disturb = async ({ stack, disk }) => {
-  const [before, toldBefore] = [await refusedAt(stack), await toldLost(stack)];
+  // What was disturbed before may have to find its database again.
+  const toldBefore = await eventually(() => toldLost(stack), { timeoutMs: REFUSED_WITHIN_MS });
+  const before = await refusedAt(stack);
   const empty = await disk.fill();
   try {
     await eventually(

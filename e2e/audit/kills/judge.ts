@@ -32,6 +32,7 @@ export async function judge(world: AuditWorld, done: Done, findings: Findings): 
   findings.figure('requests', `${requests}, ${writes} of them writes, ${(requests / seconds).toFixed(0)} a second`);
   findings.figure('without an answer', noAnswer);
   for (const [code, count] of Object.entries(refused)) findings.figure(`refused by a gateway, ${code}`, count);
+  await world.whole();
   const { code, stdout, stderr } = await world.stack.cli(
     ['audit', 'reconcile', world.toldFile, '--wait', SETTLED_WITHIN, '-o', 'json'],
     { timeoutMs: COMPARE_TIMEOUT_MS },

@@ -39,8 +39,8 @@ const LOOK_EVERY_MS = 1_000;
 /** Reads do not wait for NATS, and catching up leaves them the machine: the p50 of reads grows by so much at most. */
 const AWAY_FACTOR = 1.5;
 const CATCHING_UP_FACTOR = 2;
-/** What a gateway hands on in a second at most: more would be a stampede for whoever stands behind it. */
-const MOST_PER_SECOND = 20_000;
+/** What a gateway hands on in a second at most, and what it may have had under way when it was looked at. */
+const MOST_PER_SECOND = 8_000 + 500;
 
 const natsAway: Scenario<AuditWorld, AuditSizes> = {
   letter: 'f',
