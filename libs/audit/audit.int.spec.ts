@@ -212,6 +212,9 @@ describe('intents', () => {
 
 describe('intents of a gateway that is gone', () => {
   it('are found behind those of others, however many tunnels are open', async () => {
+    await running[Symbol.asyncDispose]();
+    // Longer than this process stands still, mostly: where it does, those of the living are settled first, one by one.
+    running = await audit.start({ gatewaySilenceMs: 3_000 });
     const [instance, began] = [randomUUID(), new Date(Date.now() - 60_000)];
     const beats = setInterval(() => void audit.beat(gatewayA, Date.now(), began, instance), 300);
     const intent = { phase: 'intent', kind: 'tunnel', status: 0, cause: 'OPEN' } as const;
