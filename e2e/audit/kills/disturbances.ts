@@ -1,8 +1,8 @@
 import type { Stack } from '@fairlead/stack';
 import { eventually } from '@fairlead/testing';
-import { fairlead } from '../../support/fairlead.js';
+import { z } from 'zod';
 import { metricOf } from '../../support/replicas.js';
-import { ON_SMALL_DISK, type AuditWorld } from './world.js';
+import { ON_SMALL_DISK, asAdministrator, type AuditWorld } from './world.js';
 
 const GATEWAYS = ['gateway-a', 'gateway-b'] as const;
 const REFUSED_WITHIN_MS = 120_000;
@@ -53,10 +53,12 @@ export const fullDisk: Disturb = async ({ stack, disk }) => {
   );
 };
 
+const Entries = z.object({ entries: z.array(z.object({ number: z.int() })) });
+
 /** The newest entry that says so; 0: there is none. */
 async function toldLost(stack: Stack): Promise<number> {
-  const found = await fairlead(stack, 'audit', 'search', '--entry', 'lost', '--limit', '1', '-o', 'name');
-  return Number(found);
+  const found = await asAdministrator(stack, `${stack.api.url}/v1/audit/entries?entry=lost&limit=1`);
+  return Entries.parse(found).entries[0]?.number ?? 0;
 }
 
 async function refusedAt({ gateways }: Stack): Promise<number> {
