@@ -89,9 +89,13 @@ describe('audit reconcile', () => {
       outcome(second),
       outcome(second),
       entry('lost', { phase: 'lost', count: 7 }, { user: '' }),
+      entry('lost', { phase: 'lost', count: 70 }, { user: '', at: at(500) }),
     ];
     const file = [missing, twice, other, second].map((id) => told(id));
-    const { status, out, err } = await reconcile([...file, told(dropped, { required: false }), told(null)], log);
+    const { status, out, err } = await reconcile(
+      [...file, told(dropped, { required: false }), told(null, { at: at(20) })],
+      log,
+    );
     expect(status).toBe(1);
     expect(out).toContain(`1 missing:\n  ${missing}\n2 in the log twice:\n`);
     expect(out).toContain(`1 in the log with another status:\n  ${other}\n`);

@@ -54,11 +54,11 @@ export class Reconciliation {
   }
 
   take({ kind, user, at, body }: AuditEntry): void {
-    if (kind === 'lost') this.#lost += Number(body?.['count'] ?? 0);
+    if (kind === 'lost' && this.#isMeanwhile(at)) this.#lost += Number(body?.['count'] ?? 0);
     const id = body?.[kind === 'unknown' ? 'passageId' : 'id'];
     if (typeof id !== 'string' || (kind !== 'passage' && kind !== 'unknown')) return;
     const slot = this.#told.known.find(id);
-    if (slot === undefined) this.#takeStranger(id, user, Date.parse(at));
+    if (slot === undefined) this.#takeStranger(id, user, at);
     else this.#takeTold(slot, { kind, user, body: body ?? {} });
   }
 
@@ -97,9 +97,13 @@ export class Reconciliation {
       known.mark(slot, OTHER_STATUS);
   }
 
-  #takeStranger(id: string, user: string, atMs: number): void {
-    const { firstMs, lastMs } = this.#told;
-    if (user === '' || atMs < firstMs || atMs > lastMs) return;
+  #isMeanwhile(at: string): boolean {
+    const atMs = Date.parse(at);
+    return atMs >= this.#told.firstMs && atMs <= this.#told.lastMs;
+  }
+
+  #takeStranger(id: string, user: string, at: string): void {
+    if (user === '' || !this.#isMeanwhile(at)) return;
     const { slot } = this.#strangers.add(id);
     this.#strangers.setNumber(slot, this.#user(user).place);
   }
