@@ -72,6 +72,13 @@ module.exports = {
       to: { path: '^libs/', pathNot: '^libs/(oidc|errors|clock)/' },
     },
     {
+      name: 'outbound-knows-only-addresses',
+      comment: 'Who dials for others: no service, no database, no events.',
+      severity: 'error',
+      from: { path: libs('outbound'), pathNot: '\\.spec\\.ts$' },
+      to: { path: '^libs/', pathNot: '^libs/(outbound|errors|clock)/' },
+    },
+    {
       name: 'transparency-log-is-plain',
       comment:
         'Who verifies a log needs no more than this: no service, no database, no events. Stores come in by its port.',

@@ -35,8 +35,15 @@ describe('loadConfig', () => {
     expect(() => loadConfig(['--system', 'kubectl-proxy'])).toThrow('there is no system kubectl-proxy');
   });
 
+  it('measures the audit ten times, or fills a log instead', () => {
+    expect(loadConfig(['--area', 'audit'])).toMatchObject({ runs: 10, millions: undefined });
+    expect(loadConfig(['--area', 'audit', '--rows', '2.5']).millions).toBe(2.5);
+  });
+
   it.each([
-    [['--area', 'gitops'], /there is no area gitops; there are tunnel, api-door/],
+    [['--area', 'gitops'], /there is no area gitops; there are tunnel, api-door, audit/],
+    [['--rows', '1'], /--rows takes millions/],
+    [['--area', 'audit', '--rows', '1000'], /--rows takes millions/],
     [['--row', 'upload'], /there is no row upload; there are download_1,/],
     [['--row', 'toString'], /there is no row/],
     [['--system', 'chisel'], /there is no system chisel; there are direct,/],

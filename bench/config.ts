@@ -15,13 +15,14 @@ import {
 export const USAGE = `Usage: npm run bench [-- options]
 
 Measures Fairlead's data path beside a direct connection, relays and Konnectivity, all in one run on this machine; or, as the area api-door,
-its Kubernetes API door beside kubectl proxy and Go's reverse proxy.
+its Kubernetes API door beside kubectl proxy and Go's reverse proxy; or, as the area audit, what the audit costs a gateway and all behind it.
 
   --area NAME      what is measured: ${AREA_NAMES.join(', ')} (default tunnel)
   --quick          less of everything, for work in progress
   --row NAME       only this row; may be given more than once
   --system NAME    only this system; may be given more than once
-  --runs N         measure everything N times, 1 to 20 (default 5; with --quick 2)
+  --runs N         measure everything N times, 1 to 20 (default 5, of the area audit 10; with --quick 2)
+  --rows MILLIONS  of the area audit: fill a log of so many million entries instead, 0.1 to 100, and ask it; takes 3 GB for each
   --json FILE      also write [{row, system, unit, runs, median}] to FILE
   --markdown FILE  also write the tables to FILE, for docs/benchmarks.md
   --fresh          do not go on with what an earlier run left
@@ -43,6 +44,8 @@ export interface Config {
   readonly rows: readonly RowName[];
   readonly systems: readonly SystemName[];
   readonly runs: number;
+  /** Entries of a log that is filled and asked; undefined: that is not measured. */
+  readonly millions: number | undefined;
   readonly jsonFile: string | undefined;
   readonly markdownFile: string | undefined;
   readonly fresh: boolean;
@@ -56,7 +59,7 @@ const MAX_RUNS = 20;
 export function loadConfig(args: readonly string[]): Config {
   const values = parse(args);
   const quick = values.quick ?? false;
-  const runs = Number(values.runs ?? (quick ? 2 : 5));
+  const runs = Number(values.runs ?? (quick ? 2 : values.area === 'audit' ? 10 : 5));
   if (!Number.isInteger(runs) || runs < 1 || runs > MAX_RUNS) {
     throw new FairleadError('INVALID_ARGUMENT', `--runs takes a number from 1 to ${MAX_RUNS}`);
   }
@@ -64,6 +67,7 @@ export function loadConfig(args: readonly string[]): Config {
   if (!isAreaName(area)) {
     throw new FairleadError('INVALID_ARGUMENT', `there is no area ${area}; there are ${AREA_NAMES.join(', ')}`);
   }
+  const millions = values.rows === undefined ? undefined : millionsIn(area, values.rows);
   const { rows, systems }: (typeof AREAS)[AreaName] = AREAS[area];
   return {
     help: values.help ?? false,
@@ -72,11 +76,18 @@ export function loadConfig(args: readonly string[]): Config {
     rows: chosen('row', values.row, isRowName, rows),
     systems: chosen('system', values.system, isSystemName, systems),
     runs,
+    millions,
     jsonFile: values.json,
     markdownFile: values.markdown,
     fresh: values.fresh ?? false,
     inside: values[INSIDE] ?? false,
   };
+}
+
+function millionsIn(area: AreaName, text: string): number {
+  const millions = Number(text);
+  if (area === 'audit' && millions >= 0.1 && millions <= 100) return millions;
+  throw new FairleadError('INVALID_ARGUMENT', '--rows takes millions, 0.1 to 100, and is of the area audit alone');
 }
 
 function chosen<T extends string>(
@@ -104,6 +115,7 @@ function parse(args: readonly string[]) {
       [INSIDE]: flag,
       area: text,
       row: several,
+      rows: text,
       system: several,
       runs: text,
       json: text,

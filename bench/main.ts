@@ -5,6 +5,7 @@ import { FairleadError, messageOf } from '@fairlead/errors';
 import { StackError } from '@fairlead/stack';
 import { TestbedError, findBinary } from '@fairlead/testbed';
 import { scratchDir } from '@fairlead/testing';
+import { fillAndAsk } from './audit-rows/fill-and-ask.js';
 import { USAGE, loadConfig, type Config } from './config.js';
 import { buildGoPrograms, buildPeer, type GoPrograms } from './load/go-programs.js';
 import { measurementsFor } from './measurements/catalog.js';
@@ -18,6 +19,7 @@ import { ROWS, type Row } from './rows.js';
 import { openRunState } from './run-state.js';
 import { FULL, QUICK } from './scale.js';
 import { startApiSystems } from './systems/api-door.js';
+import { startAuditSystems } from './systems/audit.js';
 import { startSystems } from './systems/start-systems.js';
 
 const INTERRUPTED = 130;
@@ -41,6 +43,7 @@ async function main(args: readonly string[]): Promise<number> {
 
 async function bench(config: Config, signal: AbortSignal): Promise<number> {
   for (const file of [config.jsonFile, config.markdownFile]) if (file !== undefined) await requireWritable(file);
+  if (config.millions !== undefined) return measureRows(config, config.millions, signal);
   const wantsFar = measurementsFor(config.rows).some(({ far }) => far);
   if (!wantsFar || config.inside) return measureAndReport(config, { far: wantsFar }, signal);
   const { wan } = await fetchEverything(config, signal);
@@ -49,6 +52,28 @@ async function bench(config: Config, signal: AbortSignal): Promise<number> {
   } catch (error) {
     if (!(error instanceof BenchError)) throw error;
     return measureAndReport(config, { far: false, farUnavailable: error.message }, signal);
+  }
+}
+
+async function measureRows({ jsonFile, markdownFile }: Config, millions: number, signal: AbortSignal): Promise<number> {
+  const progress = progressOn(process.stderr);
+  try {
+    await using scratch = await scratchDir('fairlead-bench-');
+    await chmod(scratch.path, 0o711);
+    const figures = await fillAndAsk({ rows: millions * 1_000_000, dir: scratch.path, say: progress.say, signal });
+    progress.end();
+    const lines = figures.map(({ what, value, unit }) => [what, value.toPrecision(3), unit] as const);
+    process.stdout.write(`${lines.map((line) => line.join('  ')).join('\n')}\n`);
+    if (jsonFile !== undefined) await writeFile(jsonFile, `${JSON.stringify(figures, null, 2)}\n`);
+    const table = [
+      '| figure | value | unit |',
+      '| --- | --- | --- |',
+      ...lines.map((line) => `| ${line.join(' | ')} |`),
+    ];
+    if (markdownFile !== undefined) await writeFile(markdownFile, `${table.join('\n')}\n`);
+    return 0;
+  } finally {
+    progress.end();
   }
 }
 
@@ -108,7 +133,7 @@ async function measure(config: Config, distance: Distance, signal: AbortSignal):
     // Postgres may run as a user of its own: it passes through.
     await chmod(scratch.path, 0o711);
     const { far, farUnavailable } = distance;
-    const start = area === 'api-door' ? startApiSystems : startSystems;
+    const start = { tunnel: startSystems, 'api-door': startApiSystems, audit: startAuditSystems }[area];
     const systems = await start({ programs, wanted, far, dir: scratch.path, say, signal }, owned);
     owned.defer(() => say('stopping everything'));
     const measurements = measurementsFor(rows);

@@ -4,7 +4,7 @@ import type { RowName, SystemName } from './rows.js';
 /** What a row must reach, against another figure of the same run or against a number. */
 export interface Must {
   readonly row: RowName;
-  readonly system: 'fairlead' | 'fairlead-relayed';
+  readonly system: 'fairlead' | 'fairlead-relayed' | 'audit-best-effort' | 'audit-required';
   readonly relation: '≥' | '≤';
   readonly than:
     | { readonly factor: number; readonly system: SystemName; readonly row?: RowName }
@@ -15,6 +15,8 @@ export interface Must {
     | { readonly all: true };
 }
 
+/** What an audit may add to what a request costs a gateway, and to what a reader waits. */
+const AUDITED = ['audit-best-effort', 'audit-required'] as const;
 const BOTH = ['fairlead', 'fairlead-relayed'] as const;
 const THROUGHPUT: readonly RowName[] = ['download_1', 'download_16', 'upload_1'];
 const PINGS: readonly RowName[] = ['ping_p50', 'ping_p99'];
@@ -51,6 +53,11 @@ const MUSTS: readonly Must[] = [
   limit('recover_failed_tries', '≤', 0),
   ...THROUGHPUT.map((row) => relayed(row, '≥', 0.5)),
   ...PINGS.map((row) => relayed(row, '≤', 1.8)),
+  ...AUDITED.flatMap((system): Must[] => [
+    { row: 'audit_cpu_read', system, relation: '≤', than: { factor: 1.05, system: 'audit-off' } },
+    { row: 'audit_read_p50', system, relation: '≤', than: { factor: 1.03, system: 'audit-off' } },
+  ]),
+  { row: 'audit_syncs_1', system: 'audit-required', relation: '≤', than: { limit: 1.1 } },
   beyondDirect('api_get_p50', 1_200),
   against('api_get_p99', '≤', 3, 'reverse-proxy-go'),
   against('api_rate_16', '≥', 0.6, 'kubectl-proxy'),

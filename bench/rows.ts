@@ -11,6 +11,9 @@ export const SYSTEMS = [
   'reverse-proxy-go',
   'fairlead',
   'fairlead-relayed',
+  'audit-off',
+  'audit-best-effort',
+  'audit-required',
 ] as const;
 export type SystemName = (typeof SYSTEMS)[number];
 
@@ -90,8 +93,27 @@ const API_ROWS = {
   api_idle_agent_mb: { unit: 'MiB', better: 'less' },
 } as const satisfies Record<string, Row>;
 
+const CORE_TIME = { unit: 'core-µs', better: 'less' } as const;
+const SYNCS = { unit: 'per write', better: 'less' } as const;
+
+/** Of the audit: gateways that keep none, that keep it as best they can, and as required. */
+const AUDIT_ROWS = {
+  audit_read_p50: PING,
+  audit_read_p99: PING,
+  audit_write_p50: PING,
+  audit_write_p99: PING,
+  audit_cpu_read: CORE_TIME,
+  audit_cpu_write: CORE_TIME,
+  audit_syncs_1: SYNCS,
+  audit_syncs_16: SYNCS,
+  audit_syncs_64: SYNCS,
+  audit_service_cpu: CORE_TIME,
+  audit_postgres_cpu: CORE_TIME,
+  audit_nats_cpu: CORE_TIME,
+} as const satisfies Record<string, Row>;
+
 /** What is measured. */
-export const ROWS = { ...TUNNEL_ROWS, ...API_ROWS };
+export const ROWS = { ...TUNNEL_ROWS, ...API_ROWS, ...AUDIT_ROWS };
 
 export type RowName = keyof typeof ROWS;
 export const ROW_NAMES = Object.keys(ROWS) as RowName[];
@@ -114,6 +136,10 @@ export const AREAS = {
   'api-door': {
     rows: Object.keys(API_ROWS) as RowName[],
     systems: ['direct', 'kubectl-proxy', 'reverse-proxy-go', 'fairlead', 'fairlead-relayed'],
+  },
+  audit: {
+    rows: Object.keys(AUDIT_ROWS) as RowName[],
+    systems: ['audit-off', 'audit-best-effort', 'audit-required'],
   },
 } as const satisfies Record<string, { readonly rows: readonly RowName[]; readonly systems: readonly SystemName[] }>;
 

@@ -1,24 +1,32 @@
+import { readFileSync } from 'node:fs';
 import {
+  AUDIT_BUCKETS,
+  AUDIT_ENTITIES,
   AUDIT_MIGRATIONS,
   appendToTree,
+  askWitnesses,
   signTrees,
   startAudit,
   type AuditOptions,
   type Counts,
   type Runtime,
+  type WebhookMeter,
 } from '@fairlead/audit';
 import { createRpcClient } from '@fairlead/messaging';
+import { OutboundPosts } from '@fairlead/outbound';
 import { Counter, type Registry } from '@fairlead/observability';
 import type { ServiceDefinition } from '@fairlead/service';
 import { readConfig, type Config } from './config.js';
+import { webhookMeterIn } from './webhook-metrics.js';
 
 const LOOK_EVERY_MS = 5_000;
 const SIGN_EVERY_MS = 2_000;
+/** For one request to a witness. */
+const WITNESS_TIMEOUT_MS = 10_000;
 
 export const audit: ServiceDefinition<Config> = {
   role: 'audit',
-  // Statements of its own: entries are many, and are never changed one by one.
-  entities: [],
+  entities: AUDIT_ENTITIES,
   migrations: AUDIT_MIGRATIONS,
   readConfig,
   prepare: (config) => ({
@@ -27,24 +35,42 @@ export const audit: ServiceDefinition<Config> = {
       const counts = countsIn(registry);
       const runtime: Runtime = {
         database,
+        source: host.source,
         logger,
+        onCommitted: host.onCommitted,
         counts,
         appendToLog: appendToTree,
         now: () => new Date(),
       };
-      const started = await host.retryWhileAway(() => startAudit(runtime, nats, optionsOf(config)));
-      host.use(signTrees({ database, logger, rpc: createRpcClient(nats, host.source), everyMs: SIGN_EVERY_MS }));
+      const options = optionsOf(config, webhookMeterIn(registry));
+      const started = await host.retryWhileAway(() => startAudit(runtime, nats, options));
+      host.project(AUDIT_BUCKETS);
+      const rpc = createRpcClient(nats, host.source);
+      host.use(signTrees({ database, logger, rpc, everyMs: SIGN_EVERY_MS }));
+      const { witnesses } = options;
+      const everyMs = config.FAIRLEAD_AUDIT_WITNESS_SECONDS * 1_000;
+      const asking = { database, logger, rpc, witnesses, everyMs, timeoutMs: WITNESS_TIMEOUT_MS, now: runtime.now };
+      if (witnesses.length > 0) host.use(askWitnesses(asking));
       return host.use(started).module;
     },
   }),
 };
 
-function optionsOf(config: Config): AuditOptions {
+function optionsOf(config: Config, meter: WebhookMeter): AuditOptions {
+  const caFile = config.FAIRLEAD_WEBHOOK_CA_FILE;
+  const rules = {
+    allowed: config.FAIRLEAD_WEBHOOK_ALLOWED_RANGES,
+    plaintext: config.FAIRLEAD_WEBHOOK_ALLOW_HTTP,
+    what: 'the URL of the webhook',
+  };
+  const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8');
   return {
+    webhooks: { posts: new OutboundPosts({ rules, ca }), meter },
     retentionDays: config.FAIRLEAD_AUDIT_RETENTION_DAYS,
     gapGraceMs: config.FAIRLEAD_AUDIT_GAP_SECONDS * 1_000,
     gatewaySilenceMs: config.FAIRLEAD_AUDIT_UNKNOWN_SECONDS * 1_000,
     lookEveryMs: LOOK_EVERY_MS,
+    witnesses: config.FAIRLEAD_AUDIT_WITNESSES ?? [],
   };
 }
 

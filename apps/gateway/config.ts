@@ -91,6 +91,8 @@ const Environment = z
       .default(256 * 1024 ** 2),
     /** `required`: what may change something is let go on only once that is on this gateway's disk. `best-effort`: what cannot be kept is counted. */
     FAIRLEAD_AUDIT: z.enum(['required', 'best-effort']).default('best-effort'),
+    /** What of it is put on record, by rules: docs/audit.md. Absent: all of it. Read again when it changes. */
+    FAIRLEAD_AUDIT_RULES_FILE: z.string().min(1).optional(),
     FAIRLEAD_LEASE_SECONDS: z.coerce.number().min(1).max(300).default(15),
   })
   .refine((env) => !env.FAIRLEAD_DOOR_TLS_CERT_FILE || env.FAIRLEAD_DOOR_TLS_KEY_FILE, {
@@ -102,9 +104,12 @@ const Environment = z
   .refine((env) => env.FAIRLEAD_DOOR_TLS_CERT_FILE || env.FAIRLEAD_GATEWAY_SERVING_NAMES.length > 0, {
     path: ['FAIRLEAD_GATEWAY_SERVING_NAMES'],
   })
-  .refine((env) => env.FAIRLEAD_AUDIT !== 'required' || env.FAIRLEAD_AUDIT_SPOOL_DIR !== undefined, {
-    path: ['FAIRLEAD_AUDIT_SPOOL_DIR'],
-  })
+  .refine(
+    (env) =>
+      (env.FAIRLEAD_AUDIT !== 'required' && env.FAIRLEAD_AUDIT_RULES_FILE === undefined) ||
+      env.FAIRLEAD_AUDIT_SPOOL_DIR !== undefined,
+    { path: ['FAIRLEAD_AUDIT_SPOOL_DIR'] },
+  )
   .superRefine((env, context) => {
     const why = whyNoHostNames(env);
     if (why !== null) context.addIssue({ code: 'custom', path: ['FAIRLEAD_GATEWAY_SERVING_NAMES'], message: why });
@@ -135,7 +140,8 @@ export function doorCertificate(config: GatewayConfig): GatewayOptions['doorCert
 /** Where this gateway keeps its audit; undefined: nowhere. */
 export function auditSettings(config: GatewayConfig): AuditSettings | undefined {
   const { FAIRLEAD_AUDIT_SPOOL_DIR: dir, FAIRLEAD_AUDIT_SPOOL_BYTES: maxBytes, FAIRLEAD_AUDIT: policy } = config;
-  return dir === undefined ? undefined : { dir, maxBytes, policy };
+  const { FAIRLEAD_AUDIT_RULES_FILE: rulesFile, FAIRLEAD_CREDENTIAL: replica } = config;
+  return dir === undefined ? undefined : { dir, maxBytes, policy, rulesFile, replica };
 }
 
 /** Reads the environment; throws one error that lists everything wrong with it. */

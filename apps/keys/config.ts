@@ -75,6 +75,8 @@ const Config = z.object({
   FAIRLEAD_DEPLOY_KEY_CHECK_SECONDS: z.coerce.number().int().min(1).max(86_400).default(50),
   /** How often, at most, the SSH keys of each Git host are looked at. */
   FAIRLEAD_HOST_KEY_SCAN_SECONDS: z.coerce.number().int().min(1).max(86_400).default(300),
+  /** A directory of all replicas of `keys`, where the signed checkpoints of audit logs are outside the database. Absent: only those who verify have them. */
+  FAIRLEAD_AUDIT_CHECKPOINTS_DIR: z.string().min(1).optional(),
   FAIRLEAD_CERTIFICATE_TTL_SECONDS: z.coerce.number().int().min(10).max(31_536_000).default(86_400),
 });
 export type Config = z.output<typeof Config>;

@@ -2,6 +2,7 @@ import {
   StatementRevocationLists,
   AccessStatementSigner,
   AuditCheckpoints,
+  CheckpointFiles,
   CertificateIssuer,
   ClusterWatch,
   CurrentCa,
@@ -11,6 +12,8 @@ import {
   ReplicaWatch,
   Revocations,
   Rotation,
+  SubscriberGate,
+  WebhookSecrets,
   keepUp,
   meterCertificates,
   openGitKeys,
@@ -21,6 +24,8 @@ import {
   type GitKeys,
   type GitKeysOptions,
 } from '@fairlead/keys';
+import { readSeedFile } from '@fairlead/messaging';
+import { Counter } from '@fairlead/observability';
 import type { RpcModule, ServiceDefinition, ServiceHost } from '@fairlead/service';
 import { SCHEMA, caOptions } from './ca-options.js';
 import { readConfig, type Config } from './config.js';
@@ -72,10 +77,28 @@ async function start(config: Config, host: ServiceHost, ca: CurrentCa): Promise<
   host.use(watchHostKeys(git.hostKeys, { intervalMs: config.FAIRLEAD_HOST_KEY_SCAN_SECONDS * 1_000, logger }));
   const statementRevocations = new StatementRevocationLists({ database, ca, logger, onCommitted });
   host.use(statementRevocations.startRenewing());
+  host.use(gate(config, host));
   const parts = { ca, replicas, clusters, git, statementRevocations };
   const module = build(config, { database, source, logger, onCommitted }, parts);
   host.project(KEYS_BUCKETS);
   return module;
+}
+
+function gate(config: Config, { nats, source, logger, registry }: ServiceHost): SubscriberGate {
+  const decided = new Counter({
+    name: 'fairlead_subscriber_connections_total',
+    help: 'Connections to NATS that were let in as those of subscribers, turned away, or cut off',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  const seed = readSeedFile(config.FAIRLEAD_NATS_SEED_FILE);
+  return new SubscriberGate({
+    nats,
+    seed,
+    role: source.role,
+    logger,
+    onDecided: (outcome) => decided.inc({ outcome }),
+  });
 }
 
 function gitOptions(config: Config): Pick<GitKeysOptions, 'leafLifeSeconds' | 'deployKeysEveryMs'> {
@@ -104,6 +127,9 @@ function build(
   const servingNames = { api: config.FAIRLEAD_API_SERVING_NAMES, gateway: config.FAIRLEAD_GATEWAY_SERVING_NAMES };
   const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
   const belongs: BelongsTo = (tenantId, clusterId) => clusters.belongs(tenantId, clusterId);
+  const dir = config.FAIRLEAD_AUDIT_CHECKPOINTS_DIR;
+  const files =
+    dir === undefined ? undefined : new CheckpointFiles({ dir, logger: runtime.logger, now: () => ca.now() });
   const currentEnrolment: CurrentEnrolment = (tenantId, clusterId) => clusters.currentEnrolment(tenantId, clusterId);
   return KeysModule.around(
     {
@@ -113,7 +139,8 @@ function build(
       endpoints: new LinkEndpoints({ ...runtime, ca, recoveryWindowSeconds }),
       accessStatements: new AccessStatementSigner({ ...runtime, ca, belongs }),
       statementRevocations,
-      auditCheckpoints: new AuditCheckpoints({ ...runtime, ca }),
+      auditCheckpoints: new AuditCheckpoints({ ...runtime, ca, files }),
+      webhookSecrets: new WebhookSecrets({ database: runtime.database, ca }),
     },
     git,
   );

@@ -30,12 +30,13 @@ export interface Job {
     | 'write-then-close'
     | 'abort-while-busy'
     | 'api-get'
+    | 'api-patch'
     | 'api-first'
     | 'api-watch'
     | 'api-exec';
   /** At the same time. */
   readonly connections: number;
-  /** Of kinds that ask a Kubernetes API: path and query. */
+  /** Of kinds that ask a Kubernetes API: path and query; of `api-patch` what stands before the number of the connection. */
   readonly path?: string;
   readonly bytes?: number;
   readonly count?: number;

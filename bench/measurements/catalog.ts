@@ -1,5 +1,6 @@
 import type { RowName } from '../rows.js';
 import { API_DOOR } from './api-door.js';
+import { AUDIT } from './audit.js';
 import { CONNECTIONS } from './connections.js';
 import { DISTANCE } from './distance.js';
 import { EXACTNESS } from './exactness.js';
@@ -19,6 +20,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
   ...RECOVERY,
   IDLE_AGENTS,
   ...API_DOOR,
+  ...AUDIT,
 ];
 
 /** What has to be run for these rows. */

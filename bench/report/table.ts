@@ -10,6 +10,8 @@ const RATIOS: readonly (readonly [SystemName, SystemName])[] = [
   ['fairlead', 'kubectl-proxy'],
   ['fairlead', 'reverse-proxy-go'],
   ['fairlead-relayed', 'fairlead'],
+  ['audit-best-effort', 'audit-off'],
+  ['audit-required', 'audit-off'],
 ];
 const NOTHING = '-';
 

@@ -9,6 +9,7 @@ import { BenchError } from '../process/bench-error.js';
 import { Program } from '../process/program.js';
 import { createApiObjects } from './api-objects.js';
 import { writeCertificates } from './certificates.js';
+import { linksAt } from './metrics.js';
 import type { StartOptions, Systems } from './start-systems.js';
 import { PLAIN, type KubeApi, type Part, type System } from './system.js';
 import { killed, runningPid } from './through-gateways.js';
@@ -166,23 +167,17 @@ async function throughDoors({ stack, demo, options: { signal } }: Place): Promis
   return [through('fairlead', () => [link.holder]), through('fairlead-relayed', () => [link.other, link.holder])];
 }
 
-const Sessions = z.object({ sessions: z.array(z.unknown()) }).nullable();
 const LINK_TIMEOUT_MS = 30_000;
 const POLL_MS = 100;
 
 async function currentLink({ gateways }: Stack, signal: AbortSignal): Promise<Link> {
   const until = systemClock.monotonicMs() + LINK_TIMEOUT_MS;
   while (systemClock.monotonicMs() < until) {
-    const held = await Promise.all(gateways.map((gateway) => linksAt(gateway)));
+    const held = await Promise.all(gateways.map(({ healthUrl }) => linksAt(healthUrl)));
     const at = held.findIndex((links) => links > 0);
     const [holder, other] = [gateways[at], gateways[1 - at]];
     if (holder && other) return { holder, other };
     await systemClock.sleep(POLL_MS, signal);
   }
   throw new BenchError('no gateway holds a link of the demo cluster');
-}
-
-async function linksAt({ healthUrl }: GatewayAddresses): Promise<number> {
-  const answer = await fetch(`${healthUrl}/debug/sessions`, { signal: AbortSignal.timeout(5_000) });
-  return Sessions.parse(await answer.json())?.sessions.length ?? 0;
 }

@@ -41,6 +41,26 @@ export interface IdleAgents {
   unlink(): Promise<void>;
 }
 
+/** What a gateway tells of its audit, and what all do that stand behind it. */
+export interface AuditProbe {
+  /** That it has answered so far, warm-ups included. */
+  requests(): Promise<number>;
+  /** Group syncs of its spool so far; 0 where it keeps none. */
+  syncs(): Promise<number>;
+  /** Records that all gateways have handed on so far, and how many wait in spools. */
+  records(): Promise<{ readonly forwarded: number; readonly waiting: number }>;
+  /** Entries that the audit service has made of them so far. */
+  entries(): Promise<number>;
+  /** CPU seconds so far, all children included. */
+  cpu(): Promise<DownstreamCpu>;
+}
+
+export interface DownstreamCpu {
+  readonly service: number;
+  readonly postgres: number;
+  readonly nats: number;
+}
+
 /** One way from the client to the target, and its processes. */
 export interface System {
   readonly name: SystemName;
@@ -53,6 +73,8 @@ export interface System {
   start(part: Part): Promise<void>;
   /** The same with an agent that is linked to both replicas: entered through the second, while `gateway` is the first. */
   withTwoLinks?(): Promise<System>;
+  /** Of the area `audit`. */
+  readonly audit?: AuditProbe;
   /** So many more agents that do nothing, not linked yet; made when they are first asked for. */
   idleAgents?(count: number): Promise<IdleAgents>;
 }

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { fluxManifest } from '@fairlead/gitops/testing';
+import { createNkey } from '@fairlead/messaging';
 import { createCsr, generatePrivateKey } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
 import type { Stack } from '@fairlead/stack';
@@ -35,6 +36,7 @@ const ASSIGNMENT = {
   bundleVersion: 'v2.7.3',
   repository: null,
 };
+const SUBSCRIBER = { kind: 'nats', name: 'siem', types: ['grant.*'], publicKey: createNkey().publicKey };
 
 export async function fillTenant(stack: Stack, ask: AskApi): Promise<Everything> {
   const made = async <T>(method: string, path: string, body?: object, raw?: string): Promise<T> => {
@@ -62,6 +64,7 @@ export async function fillTenant(stack: Stack, ask: AskApi): Promise<Everything>
   await made('POST', '/v1/catalog-repositories', { name: 'catalog', gitHost: 'main', path: 'org/catalog' });
   await made('PUT', `/v1/bundles/flux/v2.7.3?digest=${DIGEST}`, undefined, BUNDLE);
   await made('PUT', '/v1/gitops/assignments/base', ASSIGNMENT);
+  await made('POST', '/v1/subscribers', SUBSCRIBER);
   const rollout = await eventually(async () => {
     const { rollouts } = await made<{ rollouts: { id: string }[] }>('GET', '/v1/gitops/rollouts');
     return defined(rollouts[0]).id;
@@ -112,6 +115,7 @@ function pathsOf(names: Names): Record<string, string> {
     '/v1/git-hosts/{name}': '/v1/git-hosts/main',
     '/v1/catalog-repositories/{name}': '/v1/catalog-repositories/catalog',
     '/v1/bundles/{tool}/{version}': '/v1/bundles/flux/v2.7.3',
+    '/v1/subscribers/{name}': '/v1/subscribers/siem',
     '/v1/gitops/assignments/{name}': '/v1/gitops/assignments/base',
     '/v1/gitops/rollouts/{id}': `/v1/gitops/rollouts/${names.rollout}`,
   };
@@ -146,6 +150,11 @@ function bodiesOf(csr: string): Record<string, object> {
     addCatalogRepository: { name: 'catalog', gitHost: 'main', path: 'org/catalog' },
     importBundle: { url: 'https://127.0.0.1:9/install.yaml', digest: DIGEST },
     putAssignment: ASSIGNMENT,
+    createSubscriber: SUBSCRIBER,
+    rotateSubscriber: { publicKey: createNkey().publicKey },
+    replaySubscriber: { from: { number: 1 } },
+    rotateSubscriberSecret: {},
+    redeliverDeadLetters: {},
     steerRollout: { step: 'pause' },
   };
 }

@@ -24,7 +24,7 @@ export async function apiAs(stack: Stack, tokenFile: string, tenant?: string): P
       ...(sent === undefined ? {} : { 'content-length': String(Buffer.byteLength(sent)) }),
     };
     const { status, type, body: text } = await https(stack, `${stack.api.url}${path}`, { method, headers }, sent);
-    return { status, text, json: type.includes('json') ? (JSON.parse(text) as unknown) : null };
+    return { status, text, json: /[/+]json\b/.test(type) ? (JSON.parse(text) as unknown) : null };
   };
 }
 

@@ -1,28 +1,53 @@
 import { execFile } from 'node:child_process';
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { FORGET_SIGNED, backUpLog, restoreLog, rewriteLog, type Query } from '@fairlead/audit/testing';
+import type { Service } from '@fairlead/contracts';
 import type { Stack } from '@fairlead/stack';
 import { findBinary } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
+import { parseVerifierKey, type NoteVerifier } from '@fairlead/transparency-log';
+import { startTestWitness, type TestWitness } from '@fairlead/transparency-log/testing';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fairlead } from '../support/fairlead.js';
 import { connectAs, queryDatabase } from '../support/service-database.js';
-import { kubectl, startTestStack, whoHoldsTheLink, type TestStack } from '../support/test-stack.js';
+import {
+  SAMPLES,
+  makeSubscriber,
+  runSample,
+  type MadeSubscriber,
+  type RunningSample,
+  type ToldEvent,
+} from '../support/subscriber-sample.js';
+import { kubectl, scratchStateDir, startTestStack, whoHoldsTheLink, type TestStack } from '../support/test-stack.js';
 
 /** From a door by spool, stream and ingest to an entry; and until a checkpoint is of it. */
 const SEEN_WITHIN_MS = 30_000;
 const FSCK_TIMEOUT_MS = 60_000;
+/** One that has refused is asked again within a minute. */
+const ASKED_AGAIN_WITHIN_MS = 150_000;
 
 let running: TestStack;
 let stack: Stack;
+/** What witnesses know: by origin, the keys of logs. */
+const knownLogs = new Map<string, readonly NoteVerifier[]>();
+const witnesses: TestWitness[] = [];
 
 beforeAll(async () => {
-  running = await startTestStack({ demoNode: true });
+  const stateDir = await scratchStateDir();
+  const policy = join(stateDir, 'witnesses.policy');
+  for (const name of ['w1.test', 'w2.test']) witnesses.push(await startTestWitness({ name, logs: knownLogs }));
+  const lines = witnesses.map(({ verifierKey, url }, at) => `witness w${at} ${verifierKey} ${url.href}`);
+  await writeFile(policy, [...lines, 'group both all w0 w1', 'quorum both', ''].join('\n'));
+  const env = { audit: { FAIRLEAD_AUDIT_WITNESSES: policy, FAIRLEAD_AUDIT_WITNESS_SECONDS: '1' } };
+  running = await startTestStack({ stateDir, demoNode: true, env });
   ({ stack } = running);
 });
 afterAll(async () => {
   await running?.[Symbol.asyncDispose]();
+  for (const witness of witnesses) await witness[Symbol.asyncDispose]();
 });
 
 interface Entry {
@@ -65,6 +90,61 @@ describe('an auditor finds', () => {
     });
     expect(await search('--entry', 'gap')).toEqual([]);
   });
+
+  it('all of it in a table, which says that it is whole', async () => {
+    const rows = (await fairlead(stack, 'audit', 'export', '--format', 'csv')).trimEnd().split('\n');
+    const [heading, ...entries] = rows;
+    const trailer = entries.pop();
+    expect(heading).toMatch(/^number,at,/);
+    expect(entries.map((row) => Number(row.split(',')[0]))).toEqual(entries.map((_, at) => at + 1));
+    expect(trailer).toBe(`complete,${entries.length},${entries.length},,,,,,,`);
+  });
+});
+
+describe('a subscriber', () => {
+  const newToken = (name: string, ...tenant: string[]): Promise<string> =>
+    fairlead(
+      stack,
+      ...tenant,
+      'api-token',
+      'create',
+      name,
+      '--for',
+      '1h',
+      '--out',
+      join(stack.stateDir, `${name}.token`),
+    );
+  const of = (name: string) => (event: ToldEvent) => event.data['name'] === name;
+  const run = (subscriber: MadeSubscriber): RunningSample =>
+    runSample(stack, subscriber, process.execPath, join(SAMPLES, 'typescript', 'subscriber.ts'));
+
+  it('is told of its own tenant as it happens, again where it asks for it, and nothing by a key that counts no more', async () => {
+    await fairlead(stack, 'tenant', 'create', 'acme');
+    const acme = await makeSubscriber(stack, 'siem-of-acme', '*', '--tenant', 'acme');
+    const siem = await makeSubscriber(stack, 'siem', 'api-token.*');
+    await using first = run(siem);
+    await newToken('told-1');
+    await first.until(1, of('told-1'));
+    await newToken('of-acme', '--tenant', 'acme');
+    await using other = run(acme);
+    await other.until(1, of('of-acme'));
+    await fairlead(stack, 'subscriber', 'replay', 'siem', '--from', '1h');
+    await first.until(2, of('told-1'));
+
+    const rotated = { ...siem, seedFile: join(stack.stateDir, 'siem-2.nk') };
+    await fairlead(stack, 'subscriber', 'rotate', 'siem', '--out', rotated.seedFile);
+    // It is cut off, and comes again by a key that is none any more.
+    await soon(async () => expect(first.complaints()).toMatch(/[Aa]uthorization/));
+    await using second = run(rotated);
+    await newToken('told-2');
+    await second.until(1, of('told-2'));
+    expect(first.told.filter(of('told-2'))).toEqual([]);
+    expect(first.told.every(({ tenantid }) => tenantid === 'default')).toBe(true);
+    expect(other.told.every(({ tenantid }) => tenantid === 'acme')).toBe(true);
+
+    await fairlead(stack, 'subscriber', 'remove', 'siem', '--yes');
+    expect(await fairlead(stack, 'subscriber', 'list', '-o', 'name')).not.toContain('siem');
+  });
 });
 
 interface Verified {
@@ -104,6 +184,83 @@ describe('the whole log', () => {
   });
 });
 
+const QUORUM = (): string[] => ['--quorum', '2', ...witnesses.flatMap(({ verifierKey }) => ['--witness', verifierKey])];
+const checkpointsOf = (tenant: string): string => join(stack.stateDir, 'audit-checkpoints', tenant);
+
+describe('witnesses', () => {
+  it('that were told of the log cosign it, and the quorum is verified by their keys', async () => {
+    const folder = join(stack.stateDir, 'log-for-witnesses');
+    await fairlead(stack, 'audit', 'save', folder);
+    const key = parseVerifierKey(await readFile(`${folder}.key`, 'utf8'));
+    const early = await stack.cli(['audit', 'verify', '--wait', '0', ...QUORUM()]);
+    expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('not cosigned by enough witnesses')]);
+    knownLogs.set(key.name, [key]);
+    const patience = { timeoutMs: ASKED_AGAIN_WITHIN_MS };
+    await eventually(async () => {
+      const verified = await fairlead(stack, 'audit', 'verify', ...QUORUM(), '-o', 'json');
+      expect(JSON.parse(verified)).toMatchObject({
+        cosignedBy: [expect.stringContaining('w1.test'), expect.anything()],
+      });
+    }, patience);
+    const policy = join(stack.stateDir, 'witnesses.policy');
+    expect(await fairlead(stack, 'audit', 'verify', '--policy', policy)).toContain('cosigned by w1.test at ');
+    expect(await fairlead(stack, 'audit', 'witnesses')).toMatch(/^w1\.test +\d+ +\d+[smh] +\d+ +cosigned/m);
+  });
+});
+
+describe('checkpoints outside the database', () => {
+  it('are what the log goes on from', async () => {
+    const files = await readdir(checkpointsOf('default'));
+    const args = files.flatMap((file) => ['--checkpoints', join(checkpointsOf('default'), file)]);
+    expect(files).toContain('last.json');
+    const verified = await fairlead(stack, 'audit', 'verify', ...args, '-o', 'json');
+    expect(JSON.parse(verified)).toMatchObject({ heldTo: { checkpoints: expect.any(Number), ofLost: 0 } });
+  });
+});
+
+/** Runs statements with the rights of a service, on one connection. */
+async function withRightsOf(service: Service, work: (query: Query) => Promise<unknown>): Promise<void> {
+  const client = await connectAs(stack, service);
+  try {
+    await work(async (statement, values = []) => (await client.query(statement, [...values])).rows as unknown[]);
+  } finally {
+    await client.end();
+  }
+}
+
+describe('a log of which the database was restored to an older point', () => {
+  const inShop = (...args: string[]) => fairlead(stack, '--tenant', 'shop', ...args);
+  const grow = (name: string) =>
+    inShop('api-token', 'create', name, '--for', '1h', '--out', join(stack.stateDir, `${name}.token`));
+  const sizeOf = async (): Promise<number> =>
+    soon(async () => (JSON.parse(await inShop('audit', 'verify', '-o', 'json')) as Verified).size);
+  const grownTo = (size: number) => soon(async () => expect(await sizeOf()).toBeGreaterThanOrEqual(size));
+
+  it('gets no checkpoint, begins anew at an administrator’s word, and verify says what is between', async () => {
+    await fairlead(stack, 'tenant', 'create', 'shop');
+    await grow('first');
+    const size = await sizeOf();
+    await withRightsOf('audit', (query) => backUpLog(query, 'shop'));
+    await grow('second');
+    await grow('third');
+    await grownTo(size + 2);
+    expect(await stack.cli(['--tenant', 'shop', 'audit', 'begin-anew', '--yes'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no reason to begin anew') as string,
+    });
+    await withRightsOf('audit', (query) => restoreLog(query, 'shop'));
+    const broken = await stack.cli(['--tenant', 'shop', 'audit', 'verify']);
+    expect([broken.code, broken.stderr]).toEqual([1, expect.stringContaining('tampered with, or damaged')]);
+    expect(await inShop('audit', 'begin-anew', '--yes')).toMatch(/the log \S+\/audit\/shop\/2 has begun/);
+    const files = ['--checkpoints', join(checkpointsOf('shop'), 'last.json')];
+    const said = await inShop('audit', 'verify', ...files);
+    expect(said).toMatch(/it goes on from the \d+ of the last time, of which up to [1-9]\d* are gone/);
+    expect(said).toMatch(/it began anew: \d+ entries of \S+\/audit\/shop were signed, .* up to [1-9]\d* are gone/);
+    await grow('fourth');
+    await grownTo(size + 2);
+  });
+});
+
 /** Something that whoever has the rights of the audit service may do, and how it is undone. */
 interface Damage {
   readonly what: string;
@@ -126,6 +283,11 @@ const DAMAGES: readonly Damage[] = [
     what: 'an entry is deleted',
     sql: [`delete from entries where tenant_id = 'default' and number = 3`],
     named: /entry 3 is not there/,
+  },
+  {
+    what: 'the beginning is deleted, as if the retention had taken it',
+    sql: [`delete from entries where tenant_id = 'default' and number <= 3`],
+    named: /entry 1 is not there, and the log does not say that the retention took it/,
   },
   {
     what: 'an entry is deleted with its leaf',
@@ -182,5 +344,29 @@ describe('by SQL', () => {
     await sql('truncate audit_tiles, entries');
     await sql('insert into audit_tiles select * from kept_tiles');
     await sql('insert into entries select * from kept_entries');
+  });
+
+  it('the whole log is rewritten, and the key of the log signs it: the checkpoints kept elsewhere find it, and no quorum is reached', async () => {
+    const kept = join(stack.stateDir, 'kept.json');
+    await writeFile(kept, await readFile(join(checkpointsOf('default'), 'last.json')));
+    // Whoever does this has the machine of `keys`, too.
+    await rm(checkpointsOf('default'), { recursive: true });
+    await withRightsOf('audit', (query) => rewriteLog(query, 'default'));
+    await withRightsOf('keys', (query) => query(FORGET_SIGNED, ['default']));
+    await held.query('commit');
+    await kubectl(stack, 'gateway-a', ['get', 'pods']);
+    const patience = { timeoutMs: ASKED_AGAIN_WITHIN_MS };
+    await eventually(async () => {
+      // Who has seen nothing before, and asks no witness, sees nothing.
+      const { size } = JSON.parse(await fairlead(stack, 'audit', 'verify', '--anew', '-o', 'json')) as Verified;
+      expect(size).toBeGreaterThan(5);
+      const { code, stderr } = await stack.cli(['audit', 'verify', '--anew', '--wait', '5', ...QUORUM()]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/was rewritten|not cosigned/)]);
+      expect(stderr).toMatch(/not cosigned by enough witnesses.*w1\.test: refused, .*rewritten, or is a fork/);
+    }, patience);
+    const byFile = await stack.cli(['audit', 'verify', '--anew', '--checkpoints', kept]);
+    expect([byFile.code, byFile.stderr]).toEqual([1, expect.stringMatching(/entry \d+: .*rewritten/)]);
+    const refused = JSON.parse(await fairlead(stack, 'audit', 'witnesses', '-o', 'json')) as { witnesses: unknown[] };
+    expect(refused.witnesses).toMatchObject([{ state: 'refused' }, { state: 'refused' }]);
   });
 });

@@ -1,3 +1,6 @@
+import { AUDIT_SCENARIOS } from '../audit/kills/scenarios.js';
+import { scaled as scaledAudit } from '../audit/kills/sizes.js';
+import { startAuditWorld } from '../audit/kills/world.js';
 import { CONFORMANCE_SCENARIOS } from '../api-door/conformance/scenarios.js';
 import { scaled as scaledConformance } from '../api-door/conformance/sizes.js';
 import { startConformanceWorld } from '../api-door/conformance/world.js';
@@ -129,6 +132,22 @@ export const AREAS: readonly Area[] = [
       },
       sizes: scaledRolls,
       scenarios: ROLL_SCENARIOS,
+    },
+  ),
+  area(
+    {
+      name: 'audit',
+      title: 'the audit log',
+      readme: 'e2e/audit/README.md',
+      beginning: 'starting two replicas that keep the audit as required, and a demo cluster',
+    },
+    {
+      start: async () => {
+        const world = await startAuditWorld();
+        return { world, log: world.journal.lines };
+      },
+      sizes: scaledAudit,
+      scenarios: AUDIT_SCENARIOS,
     },
   ),
   area(

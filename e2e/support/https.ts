@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { request, type RequestOptions } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { readFile } from 'node:fs/promises';
@@ -10,6 +11,16 @@ export interface Answer {
   readonly body: string;
 }
 
+/** Of events that have no end: those that there are by now. */
+async function heardByNow(answer: IncomingMessage): Promise<string> {
+  let heard = '';
+  for await (const piece of answer.setEncoding('utf8')) {
+    heard += String(piece);
+    if (/^: at \d+$/m.test(heard)) break;
+  }
+  return heard;
+}
+
 /** One HTTPS request that trusts only the installation's own serving root. */
 export async function https(stack: Stack, url: string, options: RequestOptions = {}, sent?: string): Promise<Answer> {
   const ca = await readFile(stack.api.caFile, 'utf8');
@@ -18,7 +29,10 @@ export async function https(stack: Stack, url: string, options: RequestOptions =
     asking.once('error', reject);
     asking.once('response', (answer) => {
       const type = answer.headers['content-type'] ?? '';
-      text(answer).then((body) => resolve({ status: answer.statusCode ?? 0, type, body }), reject);
+      (type.startsWith('text/event-stream') ? heardByNow(answer) : text(answer)).then(
+        (body) => resolve({ status: answer.statusCode ?? 0, type, body }),
+        reject,
+      );
     });
     asking.end(sent);
   });

@@ -9,7 +9,9 @@ import { Authenticator } from './auth/authenticator.js';
 import { Backend } from './feature/backend.js';
 import { AccessController } from './feature/access.controller.js';
 import { ApprovalController } from './feature/approval.controller.js';
+import { Admission } from './auth/admission.js';
 import { AuditController } from './feature/audit.controller.js';
+import { AuditStreamsController } from './feature/audit-streams.controller.js';
 import { CaController } from './feature/ca.controller.js';
 import { CatalogController } from './feature/catalog.controller.js';
 import { ClientsController } from './feature/clients.controller.js';
@@ -25,9 +27,13 @@ import { LoginsController } from './feature/logins.controller.js';
 import { MetaController } from './feature/meta.controller.js';
 import { ServingRoot } from './feature/serving-root.js';
 import { AuditLogController } from './feature/audit-log.controller.js';
+import { SubscribersController } from './feature/subscribers.controller.js';
+import { WebhooksController } from './feature/webhooks.controller.js';
 import { SessionsController } from './feature/sessions.controller.js';
 import { TenantsController } from './feature/tenants.controller.js';
 import { ApiSettings } from './feature/settings.js';
+import { OpenStreams } from './streams/open-streams.js';
+import { StreamPace, type StreamPaceOptions } from './streams/stream-pace.js';
 import { VisibleClusters } from './feature/visible-clusters.js';
 
 /** Ten wrong tokens at once, then one every five seconds. */
@@ -40,11 +46,13 @@ export interface ApiModuleOptions {
   readonly client: RpcClient;
   readonly settings: ApiSettings;
   readonly clock: Clock;
+  /** Of streams of the audit log. */
+  readonly pace?: StreamPaceOptions;
 }
 
 @Module({})
 export class ApiModule {
-  static with({ client, settings, clock }: ApiModuleOptions): DynamicModule {
+  static with({ client, settings, clock, pace }: ApiModuleOptions): DynamicModule {
     const backend = new Backend(client);
     const nowMs = (): number => clock.monotonicMs();
     const failures = new AddressLimiter(FAILURES, nowMs);
@@ -67,11 +75,17 @@ export class ApiModule {
         AuditLogController,
         SessionsController,
         AuditController,
+        AuditStreamsController,
+        SubscribersController,
+        WebhooksController,
         TenantsController,
         MetaController,
       ],
       providers: [
         { provide: APP_GUARD, useClass: AuthGuard },
+        Admission,
+        OpenStreams,
+        { provide: StreamPace, useValue: new StreamPace(backend, clock, pace) },
         { provide: ApiSettings, useValue: settings },
         { provide: Backend, useValue: backend },
         { provide: VisibleClusters, useValue: new VisibleClusters(backend) },

@@ -77,8 +77,10 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   const server = app.getHttpServer() as unknown as Server;
   server.maxConnections = MAX_CONNECTIONS;
   const handshaking = new HandshakingConnections(server, UNAUTHENTICATED);
-  fastify.addHook('onResponse', async (request: ApiRequest) => {
+  // Before the answer, which may last for hours.
+  fastify.addHook('onSend', (request: ApiRequest, _reply, payload, done) => {
     if (request.principal) handshaking.admit(request.socket);
+    done(null, payload);
   });
   const serveWith = (material: TlsMaterial): void => server.setSecureContext({ ...TLS, ...material });
   options.tls.onChange(serveWith);

@@ -52,6 +52,7 @@ describe('what belongs to the installation', () => {
       'abortCa',
       'activateCa',
       'adoptionManifest',
+      'beginAuditLogAnew',
       'createTenant',
       'deleteTenant',
       'getCa',

@@ -131,6 +131,16 @@ export class AuditSpool implements AsyncDisposable {
     return true;
   }
 
+  /** Takes a record without waiting if there is room for it now. Otherwise nothing is counted: it stays with whoever offers it. */
+  offer(record: AuditRecord): boolean {
+    const json = JSON.stringify(record);
+    const bytes = Buffer.byteLength(json) + FRAMING_BYTES;
+    if (this.#whyNot(bytes, 'best-effort') !== null) return false;
+    this.#put({ json, bytes });
+    this.#gathering ??= setTimeout(() => this.#go(), GATHER_MS).unref();
+    return true;
+  }
+
   /** Resolves with the number of the record once it would outlast the loss of power. UNAVAILABLE, saying why: it is not on record. */
   async appendDurably(record: AuditRecord, keep: Exclude<Keep, 'best-effort'> = 'required'): Promise<number> {
     const json = JSON.stringify(record);

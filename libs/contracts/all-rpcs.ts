@@ -7,15 +7,21 @@ import { gitopsRpc } from './gitops-rpc.js';
 import { keysRpc } from './keys.js';
 import { registrationRpc } from './registration.js';
 import type { Rpc } from './rpc.js';
+import { subscriberRpc } from './subscribers.js';
+import { webhookKeysRpc } from './webhook-keys.js';
+import { webhookRpc } from './webhooks.js';
 
 /** Every RPC of every service: NATS permissions are made of them. */
 export const ALL_RPCS: readonly Rpc[] = [
   accessRpc,
   auditLogRpc,
   auditRpc,
+  subscriberRpc,
+  webhookRpc,
   registrationRpc,
   keysRpc,
   gitKeysRpc,
+  webhookKeysRpc,
   gitopsRpc,
 ].flatMap((rpcs) => Object.values<Rpc>(rpcs));
 

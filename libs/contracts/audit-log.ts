@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { IsoTime, UserName } from './primitives.js';
 import { rpcOf } from './rpc.js';
 
 /** SHA-256, base64. */
@@ -43,6 +44,45 @@ export const MAX_AUDIT_EVIDENCE = 200;
 /** Of C2SP tlog-tiles. */
 export const AuditTilePath = z.string().min(1).max(128);
 
+export const MAX_AUDIT_WITNESSES = 32;
+/** Of each log, so many checkpoints are kept with what witnesses put below them: the newest. */
+export const MAX_COSIGNED_CHECKPOINTS = 8;
+
+/**
+ * What a witness did the last time that it was asked to cosign the log. `cosigned`; `refused`: it answered that it does not, and `why`; `away`: it gave no answer that makes
+ * sense; `new`: it was never asked.
+ */
+export const AuditWitness = z.object({
+  name: z.string().max(1_024),
+  /** C2SP signed-note. */
+  verifierKey: z.string().min(1).max(1_024),
+  state: z.enum(['new', 'cosigned', 'refused', 'away']),
+  why: z.string().max(512),
+  /** Of the newest checkpoint that it cosigned; 0: of none. */
+  size: TreeSize,
+  cosignedAt: IsoTime.nullable(),
+  askedAt: IsoTime.nullable(),
+});
+export type AuditWitness = z.infer<typeof AuditWitness>;
+
+/** A checkpoint with the lines of witnesses below that of the log (C2SP tlog-cosignature). */
+export const CosignedCheckpoint = z.object({ size: TreeSize, checkpoint: z.string().min(1).max(65_536) });
+export type CosignedCheckpoint = z.infer<typeof CosignedCheckpoint>;
+
+export const AuditWitnesses = z.object({
+  witnesses: z.array(AuditWitness).max(MAX_AUDIT_WITNESSES),
+  /** The largest first. */
+  checkpoints: z.array(CosignedCheckpoint).max(MAX_COSIGNED_CHECKPOINTS),
+});
+export type AuditWitnesses = z.infer<typeof AuditWitnesses>;
+
+/** The first tree of a log that takes the place of one that could not go on, and what was signed last of that. */
+export const BegunAnew = z.object({
+  tree: SignedAuditTree,
+  previous: SignedAuditTree.pick({ origin: true, size: true }),
+});
+export type BegunAnew = z.infer<typeof BegunAnew>;
+
 const rpc = rpcOf('audit');
 
 /** The tenant's transparency log, as the audit service keeps it. */
@@ -57,4 +97,11 @@ export const auditLogRpc = {
     z.object({ records: z.array(AuditEvidence).max(MAX_AUDIT_EVIDENCE), next: z.int().min(0), size: z.int().min(0) }),
     8_000,
   ),
+  /** Which witnesses are asked to cosign the log, and what they cosigned. */
+  witnesses: rpc('witnesses', ['api'], z.object({}), AuditWitnesses),
+  /**
+   * A log that cannot go on begins anew, under another origin, with the entries that are left and one that links what was signed last. NOT_FOUND; CONFLICT where it goes on, unless `force`. What
+   * failed may be asked for again.
+   */
+  beginAnew: rpc('begin-anew', ['api'], z.object({ by: UserName, force: z.boolean() }), BegunAnew, 20_000),
 } as const;

@@ -5,9 +5,20 @@ import { rpcOf } from './rpc.js';
 
 /**
  * What an entry of a tenant's audit log is about. `passage`: of a door. `event`: something was told. `lost`: a gateway counted what it could not keep. `gap`: numbers
- * of a gateway that never came, or came late. `unknown`: what began and nobody can say the end of. `unreadable`: something that no schema here reads.
+ * of a gateway that never came, or came late. `rules`: a gateway goes by other rules of what it puts on record. `handshakes`: connections that ended in their handshake, counted. `unknown`: what began and nobody can say the end of. `unreadable`: something that no schema here reads.
  */
-export const AuditEntryKind = z.enum(['passage', 'event', 'lost', 'gap', 'unknown', 'unreadable']);
+export const AuditEntryKind = z.enum([
+  'passage',
+  'event',
+  'lost',
+  'gap',
+  'rules',
+  'handshakes',
+  'unknown',
+  'unreadable',
+  'retention',
+  'begun-anew',
+]);
 export type AuditEntryKind = z.infer<typeof AuditEntryKind>;
 
 /** Numbers of a tenant's log begin with 1 and go up by one. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CredentialName, DEFAULT_TENANT, IsoTime, NO_TENANT, TenantId, UserName } from './primitives.js';
+import { HandshakesRefused, RulesInForce } from './audit-own-records.js';
 import { PassageKind } from './open-passages.js';
 
 /** Subject of what a replica's audit spool hands on; only the holder of that credential may publish there. */
@@ -8,6 +9,7 @@ export function auditSubject(producer: string): string {
 }
 
 const MAX_GRANTS = 8;
+const MAX_GROUPS = 32;
 const text = (max: number) => z.string().max(max);
 
 /** What a request asked a kube-apiserver for, as that reads it. */
@@ -34,8 +36,8 @@ const AuditedStream = z.object({
 });
 
 /**
- * One passage through a door. `intent`: it is about to be let go on; `outcome`: it is over, whether or not it was let go on. Never a header, a body, a query or a
- * secret.
+ * One passage through a door. `intent`: it is about to be let go on; `outcome`: it is over, whether or not it was let go on. Never a body or a secret, of headers
+ * only the user agent, and of a query only what Kubernetes itself reads. What has a default came later than the rest: gateways before did not say so.
  */
 const AuditedPassage = z.object({
   phase: z.enum(['intent', 'outcome']),
@@ -48,8 +50,12 @@ const AuditedPassage = z.object({
   kind: PassageKind,
   address: text(64),
   traceId: text(32),
+  /** The replica that it came to. */
+  ingress: text(63).default(''),
   /** Who holds the agent's link; null: nobody was reached. */
   owner: CredentialName.nullable(),
+  /** Of the agent's link, if that is to the replica that it came to; empty: it is not, or nobody was reached. */
+  session: text(64).default(''),
   clusterId: z.uuid().nullable(),
   /** As it was asked for, whether or not there is one. */
   cluster: text(253),
@@ -58,6 +64,11 @@ const AuditedPassage = z.object({
     .object({
       kind: z.enum(['user', 'client', 'agent']),
       name: UserName,
+      /** That they are in, as their issuer or an administrator says; cut, if `groupsCut`. */
+      groups: z.array(text(256)).max(MAX_GROUPS).default([]),
+      groupsCut: z.boolean().default(false),
+      /** Of a person's login, which its tokens share; empty: it is none. */
+      session: text(64).default(''),
       /** The id of a token or the serial number of a certificate, never either itself. */
       proof: z.object({ kind: z.enum(['token', 'certificate']), id: text(128), of: text(32) }),
     })
@@ -67,6 +78,10 @@ const AuditedPassage = z.object({
   /** What the decision stands on, at most so many of them; none: the administrator's token, or nothing is granted. */
   grantIds: z.array(z.uuid()).max(MAX_GRANTS),
   method: text(16),
+  /** Path and query below the cluster's host; of parameters that are none of Kubernetes' without their values. Cut to 2,048 characters. */
+  requestUri: text(2_048).default(''),
+  /** As it calls itself. */
+  userAgent: text(256).default(''),
   resource: AuditedResource.nullable(),
   url: AuditedUrl.nullable(),
   /** `host:port`; empty: none. */
@@ -93,8 +108,18 @@ const LostPassages = z.object({
 });
 export type LostPassages = z.infer<typeof LostPassages>;
 
-export const AuditRecord = z.discriminatedUnion('phase', [AuditedPassage, LostPassages]);
+export const AuditRecord = z.discriminatedUnion('phase', [
+  AuditedPassage,
+  LostPassages,
+  RulesInForce,
+  HandshakesRefused,
+]);
 export type AuditRecord = z.infer<typeof AuditRecord>;
+
+/** Does it tell of one passage? */
+export function isPassage(record: AuditRecord): record is AuditedPassage {
+  return record.phase === 'intent' || record.phase === 'outcome';
+}
 
 export const MAX_AUDIT_BATCH = 200;
 

@@ -20,5 +20,7 @@ export const BUCKETS = {
   desired: 'fairlead-desired',
   /** Git hosts and the host keys that are pinned for them. Written by keys. */
   gitHosts: 'fairlead-git-hosts',
+  /** Whose keys NATS lets in as subscribers. Written by audit. */
+  subscribers: 'fairlead-subscribers',
 } as const;
 export type Bucket = keyof typeof BUCKETS;

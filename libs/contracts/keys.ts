@@ -11,6 +11,7 @@ import {
   PemChain,
   RevocationReason,
   Serial,
+  UserName,
 } from './primitives.js';
 import { rpcOf } from './rpc.js';
 
@@ -159,7 +160,7 @@ export const keysRpc = {
   beginAuditLogAnew: rpc(
     'begin-audit-log-anew',
     ['audit'],
-    z.object({ after: AuditTree, first: AuditTree.pick({ size: true, root: true }) }),
+    z.object({ after: AuditTree, first: AuditTree.pick({ size: true, root: true }), by: UserName }),
     SignedAuditTree,
   ),
   /** Agents hold a version of the trust bundle, and will after a restart. */

@@ -33,6 +33,13 @@ export interface Caller {
   readonly credential: string;
 }
 
+/**
+ * How subjects of events name who tells them: its role, and of a replica its name too, `gateway:gateway-a`, so that NATS lets none tell anything in the name of another. Neither has a dot.
+ */
+export function tellerOf({ role, credential }: Caller): string {
+  return role === 'gateway' ? `${role}:${credential}` : role;
+}
+
 const PREFIX = 'fairlead.rpc';
 
 /** `fairlead.rpc.<tenant>.<service>.<method>.<role>.<credential>`: what a caller publishes to. */

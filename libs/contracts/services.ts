@@ -15,6 +15,10 @@ interface NatsRights {
   readonly audits?: boolean;
   /** Streams of which it asks for the next message of the consumer named like the role, and acknowledges it. The operator lays the consumer out. */
   readonly consumes?: readonly Stream[];
+  /** Whether it makes the consumers of subscribers on the stream of events. */
+  readonly subscribers?: boolean;
+  /** Whether nats-server asks it whom to let in as a subscriber, and cuts off whom it says. */
+  readonly admits?: boolean;
   readonly writes: readonly KeysOf[];
   readonly reads: readonly KeysOf[];
 }
@@ -94,7 +98,13 @@ export const SERVICES = {
     healthPort: 7_077,
     listens: {},
     // Heartbeats say which gateways are there, so that what one began and cannot end any more is known.
-    nats: { events: false, consumes: ['audit', 'events'], writes: [], reads: [['routes', 'gateway.>']] },
+    nats: {
+      events: true,
+      consumes: ['audit', 'events'],
+      subscribers: true,
+      writes: ['subscribers'],
+      reads: ['subscribers', ['routes', 'gateway.>']],
+    },
     secrets: {},
     settings: [],
   },
@@ -152,9 +162,18 @@ export const SERVICES = {
     listens: {},
     nats: {
       events: true,
+      admits: true,
       writes: ['revocations', 'statementRevocations', 'trust', 'gitHosts'],
       // Heartbeats say which trust bundle a replica holds; who is connected is none of its business. Clusters say which enrolment counts.
-      reads: ['revocations', 'statementRevocations', 'trust', 'gitHosts', 'clusters', ['routes', 'gateway.>']],
+      reads: [
+        'revocations',
+        'statementRevocations',
+        'trust',
+        'gitHosts',
+        'clusters',
+        'subscribers',
+        ['routes', 'gateway.>'],
+      ],
     },
     secrets: { 'master.key': 'FAIRLEAD_MASTER_KEY_FILE' },
     settings: ['FAIRLEAD_TRUST_DOMAIN', 'FAIRLEAD_API_SERVING_NAMES', 'FAIRLEAD_GATEWAY_SERVING_NAMES'],

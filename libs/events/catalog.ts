@@ -18,6 +18,7 @@ import { GIT_EVENTS } from './git-events.js';
 import { GITOPS_EVENTS } from './gitops-events.js';
 import { GRANT_EVENTS } from './grant-events.js';
 import { LOGIN_EVENTS } from './login-events.js';
+import { SUBSCRIBER_EVENTS } from './subscriber-events.js';
 
 export { Actor } from './event-shape.js';
 
@@ -90,6 +91,7 @@ const clusterSettings = {
 export const EVENTS = {
   ...GITOPS_EVENTS,
   ...LOGIN_EVENTS,
+  ...SUBSCRIBER_EVENTS,
   'dev.fairlead.tenant.created.v1': event({ quotas: TenantQuotas }),
   /** All quotas as they are from then on. */
   'dev.fairlead.tenant.changed.v1': event({ quotas: TenantQuotas }),

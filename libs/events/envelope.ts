@@ -1,4 +1,4 @@
-import type { Caller, Role } from '@fairlead/contracts';
+import { tellerOf, type Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { z } from 'zod';
 import { EVENTS, type EventInput, type EventType } from './catalog.js';
@@ -33,9 +33,9 @@ export interface OutgoingEvent {
   readonly body: string;
 }
 
-/** `fairlead.events.<tenant>.<role>.<type without prefix>`, for example `fairlead.events.default.keys.ca.created.v1`. */
-export function eventSubject(tenantId: string, role: Role, type: EventType): string {
-  return `fairlead.events.${tenantId}.${role}.${type.slice(EVENT_TYPE_PREFIX.length)}`;
+/** `fairlead.events.<tenant>.<teller>.<type without prefix>`: `fairlead.events.default.keys.ca.created.v1`, `fairlead.events.default.gateway:gateway-a.agent.connected.v1`. */
+export function eventSubject(tenantId: string, source: Caller, type: EventType): string {
+  return `fairlead.events.${tenantId}.${tellerOf(source)}.${type.slice(EVENT_TYPE_PREFIX.length)}`;
 }
 
 /** Makes an event of the process `source`. Its id is a random UUID unless given. Throws INTERNAL if the data does not match the type's schema. */
@@ -63,5 +63,5 @@ export function createEvent<T extends EventType>(
   const body = JSON.stringify(envelope);
   if (Buffer.byteLength(body) > MAX_EVENT_BYTES) throw new FairleadError('INTERNAL', `the event ${type} is too large`);
   const { tenantId } = data.data;
-  return { id: envelope.id, tenantId, subject: eventSubject(tenantId, source.role, type), body };
+  return { id: envelope.id, tenantId, subject: eventSubject(tenantId, source, type), body };
 }

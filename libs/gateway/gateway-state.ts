@@ -88,7 +88,9 @@ export function buildState(options: GatewayOptions, certificates: GatewayCertifi
   const opener = new TunnelOpener({ ...routing, metrics, logger, tracer });
   const pool = new TunnelPool(opener);
   const live = new LiveConnections();
-  const audit = options.audit ? new SpooledAudit(options.audit.spool, options.audit.policy) : noAudit;
+  const audit = options.audit
+    ? new SpooledAudit(options.audit.spool, options.audit.policy, options.audit.levels)
+    : noAudit;
   meterConnections({ registry, live, sessions, directory, namedClusters: options.metricsClusters ?? NAMED_CLUSTERS });
   const isLinked = (clusterId: string): boolean =>
     sessions.of(clusterId).length > 0 || table.isHeld(clusterId, routes.time.nowMs());

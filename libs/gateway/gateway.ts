@@ -44,6 +44,8 @@ export interface Gateway {
 /** One gateway replica. Resolves once it has its certificates and listens; waits for `keys` and NATS if they are away. */
 export async function startGateway(given: GatewayOptions, signal: AbortSignal): Promise<Gateway> {
   const { rpc, doorCertificate, logger } = given;
+  // Before any door is open: what an earlier process under this name began is told by it from what this one does.
+  const startedAt = new Date();
   const problems = new ProblemReporter(rpc, logger, signal);
   const options = { ...given, events: reportRefusals(given.events, problems) };
   const state = buildState(options, await obtainCertificates(rpc, doorCertificate, logger, signal));
@@ -68,7 +70,7 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
     servers.connect && options.connectListen
       ? await listen(servers.connect, options.connectListen, balancersAt('connect'))
       : null;
-  const publisher = buildPublisher(options, state, options.relayAddress ?? relay.address);
+  const publisher = buildPublisher(options, state, { relayAddress: options.relayAddress ?? relay.address, startedAt });
   const forwarder = options.audit && new AuditForwarder({ ...options, ...options.audit });
   const publishing = new AbortController();
   void publisher.run(publishing.signal);
@@ -136,7 +138,11 @@ function buildEgress(options: GatewayOptions, state: GatewayState): Egress | und
   return rules.length === 0 ? undefined : new Egress({ ...options, ...state, rules, limits, ingress });
 }
 
-function buildPublisher(options: GatewayOptions, state: GatewayState, relayAddress: string): RoutePublisher {
+function buildPublisher(
+  options: GatewayOptions,
+  state: GatewayState,
+  { relayAddress, startedAt }: { readonly relayAddress: string; readonly startedAt: Date },
+): RoutePublisher {
   const { credential, zone } = options;
   const { instance, sessions, directory, routes } = state;
   return new RoutePublisher({
@@ -145,7 +151,7 @@ function buildPublisher(options: GatewayOptions, state: GatewayState, relayAddre
     registry: sessions,
     time: routes.time,
     clock: systemClock,
-    heartbeat: { credential, instance, startedAt: new Date().toISOString(), relayAddress, zone },
+    heartbeat: { credential, instance, startedAt: startedAt.toISOString(), relayAddress, zone },
     trustVersion: () => directory.trust.version,
   });
 }

@@ -143,6 +143,23 @@ describe('what goes through the doors is on record', () => {
     expect(outcome).toMatchObject({ resource: { verb: 'update' }, status: 200, bytesUp: 2 });
   });
 
+  it('under the name that the client is told, whatever the far end calls it', async () => {
+    api.handle = (_request, response) => void response.setHeader('Audit-ID', ['theirs', 'too']).end('{}');
+    const refused = '/clusters/none/api/v1/namespaces/shop/pods/told-refused';
+    const answers = [
+      await call({ path: `${PODS}/told-read` }),
+      await write('told-write'),
+      await call({ path: refused }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 404]);
+    const told = answers.map(({ headers }) => headers['audit-id']);
+    const outcomes = await audited(
+      3,
+      ({ phase, resource }) => phase === 'outcome' && resource?.name.startsWith('told-') === true,
+    );
+    expect(outcomes.map(({ id }) => id)).toEqual(told);
+  });
+
   it('a shell with its command, the stream’s kind, and both ends', async () => {
     expect(await rawRequest(installation, replica, EXEC)).toContain('HTTP/1.1 403');
     const [intent, outcome] = await audited(2, ({ kind }) => kind === 'exec');
@@ -234,7 +251,8 @@ describe('while NATS is away', () => {
     expect(answer.body).toContain('the audit spool is full (1048576 bytes)');
     api.requests.length = 0;
     expect((await call({ path: PODS })).status).toBe(200);
-    expect((await write('full-refused')).status).toBe(503);
+    const last = await write('full-refused');
+    expect([last.status, last.headers['audit-id']]).toEqual([503, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
     expect(await rawRequest(installation, replica, EXEC)).toContain('HTTP/1.1 503');
     expect((await through()).head).toContain('503 Service Unavailable (AUDIT_UNAVAILABLE)');
     expect(api.requests.map(({ method }) => method)).toEqual(['GET']);

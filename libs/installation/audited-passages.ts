@@ -1,4 +1,4 @@
-import { AuditBatch, auditSubject, type AuditRecord, type AuditedPassage } from '@fairlead/contracts';
+import { AuditBatch, auditSubject, isPassage, type AuditRecord, type AuditedPassage } from '@fairlead/contracts';
 import { AUDIT_STREAM } from '@fairlead/messaging';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -35,5 +35,5 @@ export async function auditStream(reader: NatsConnection, credential: string): P
 
 /** Of these, those that tell of a passage. */
 export function passagesIn(records: readonly AuditRecord[]): AuditedPassage[] {
-  return records.filter((record) => record.phase !== 'lost');
+  return records.filter(isPassage);
 }

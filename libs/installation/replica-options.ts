@@ -24,7 +24,7 @@ export interface ReplicaOptions {
   /** The doors' certificate; default one by the CA for 127.0.0.1, and for host names below the cluster domain. */
   readonly doorFiles?: { readonly certFile: string; readonly keyFile: string };
   /** Where it keeps its audit; default nowhere. */
-  readonly audit?: AuditSettings;
+  readonly audit?: Omit<AuditSettings, 'replica'>;
   /** Default 0: no balancer is in front of it. */
   readonly doorGraceMs?: number;
 }

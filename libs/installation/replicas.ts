@@ -131,7 +131,8 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
   const administrators: AdministratorUse[] = [];
   const troubles: LinkProblem[] = [];
   const facts: ClusterFacts[] = [];
-  const audit = options.audit && (await openAudit(options.audit, registry, options.logger ?? silentLogger));
+  const audit =
+    options.audit && (await openAudit({ ...options.audit, replica: name }, registry, options.logger ?? silentLogger));
   const gateway = await startGateway(
     {
       credential: name,

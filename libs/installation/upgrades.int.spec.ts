@@ -152,6 +152,7 @@ describe.each(['a', 'b'] as const)('at replica %s', (name) => {
       const [request] = upgrades.map((each) => each.request);
       expect(request?.url).toBe(EXEC.slice('/clusters/demo'.length));
       expect(request?.headers).toMatchObject({ upgrade: protocol, connection: 'Upgrade', 'impersonate-user': 'admin' });
+      expect(asked.heard()).toContain(`\r\nAudit-Id: ${String(request?.headers['audit-id'])}\r\n`);
       expect(valuesOf(request, 'authorization')).toEqual([expect.not.stringContaining(cluster.installation.token)]);
       const offered = protocol === 'SPDY/3.1' ? ['v4.channel.k8s.io', 'v3.channel.k8s.io'] : [];
       expect(valuesOf(request, 'x-stream-protocol-version')).toEqual(offered);

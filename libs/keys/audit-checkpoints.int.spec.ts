@@ -1,10 +1,14 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { AuditTreeToSign } from '@fairlead/contracts';
-import { openCheckpoint, parseVerifierKey, proveConsistency } from '@fairlead/transparency-log';
+import { silentLogger } from '@fairlead/observability';
+import { EMPTY_ROOT, openCheckpoint, parseVerifierKey, proveConsistency } from '@fairlead/transparency-log';
 import { LogInMemory } from '@fairlead/transparency-log/testing';
-import { expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { AuditCheckpoints } from './feature/audit-checkpoints.js';
+import { CheckpointFiles } from './feature/checkpoint-files.js';
 import { keysOfEach, source, trustDomain, type KeysProcess } from './testing/keys-fixture.js';
 
 let keys: KeysProcess;
@@ -80,9 +84,9 @@ it('a log that lost its newest records begins anew under another origin, once, a
   const log = new KeptLog().append(20);
   const { tree: last } = await checkpoints.sign('default', await log.toSign());
   const first = { size: 3, root: new KeptLog().append(3).root };
-  const wrong = checkpoints.beginAnew('default', { ...last, size: 19 }, first);
+  const wrong = checkpoints.beginAnew('default', { ...last, size: 19 }, first, 'dana');
   await expect(wrong).rejects.toMatchObject({ code: 'CONFLICT' });
-  const anew = await checkpoints.beginAnew('default', last, first);
+  const anew = await checkpoints.beginAnew('default', last, first, 'dana');
   expect(anew).toMatchObject({ incarnation: 2, size: 3, origin: `${trustDomain}/audit/default/2` });
   openCheckpoint(Buffer.from(anew.note), anew.origin, [parseVerifierKey(anew.verifierKey)]);
   const [{ body }] = (await keys.database.query('select body from outbox order by id desc limit 1')) as [
@@ -92,7 +96,93 @@ it('a log that lost its newest records begins anew under another origin, once, a
     type: 'dev.fairlead.audit-log.begun-anew.v1',
     data: { origin: anew.origin, lastNote: last.note },
   });
-  await expect(checkpoints.beginAnew('default', last, first)).rejects.toMatchObject({ code: 'CONFLICT' });
+  await expect(checkpoints.beginAnew('default', last, first, 'dana')).rejects.toMatchObject({ code: 'CONFLICT' });
   // The old one is not signed again.
   expect(await checkpoints.sign('default', await log.append(1).toSign())).toMatchObject({ signed: false });
+});
+
+describe('with files outside the database', () => {
+  let lines: [string, unknown][];
+  let files: CheckpointFiles;
+  let dir: string;
+  const read = async (...path: string[]): Promise<string> => readFile(join(dir, ...path), 'utf8');
+
+  beforeEach(async () => {
+    dir = fixture.scratch.file(`checkpoints-${randomBytes(4).toString('hex')}`);
+    lines = [];
+    const logger = { ...silentLogger, info: (event: string, fields: unknown) => void lines.push([event, fields]) };
+    const now = () => new Date(fixture.nowMs);
+    files = new CheckpointFiles({ dir, logger, now });
+    checkpoints = new AuditCheckpoints({ database: keys.database, source, ca: keys.ca, files });
+  });
+
+  it('each checkpoint is there, the newest by itself and some of each day for good', async () => {
+    fixture.nowMs = Date.parse('2026-03-01T10:00:00Z');
+    const log = new KeptLog();
+    const { tree: first } = await checkpoints.sign('default', await log.append(3).toSign());
+    fixture.nowMs += 60_000;
+    const { tree: second } = await checkpoints.sign('default', await log.append(3).toSign());
+    expect(await files.last('default')).toEqual(second);
+    const days = async () =>
+      (await read('default', '2026-03-01.jsonl'))
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+    expect(await days()).toMatchObject([
+      { origin: first.origin, checkpoint: first.note, verifierKey: first.verifierKey },
+    ]);
+    expect(lines).toEqual([
+      ['audit_log.signed', { tenantId: 'default', origin: first.origin, checkpoint: first.note }],
+    ]);
+    fixture.nowMs += 900_000;
+    const { tree: third } = await checkpoints.sign('default', await log.append(1).toSign());
+    expect((await days()).map(({ checkpoint }) => checkpoint)).toEqual([first.note, third.note]);
+    expect(await readdir(join(dir, 'default'))).toEqual(['2026-03-01.jsonl', 'last.json']);
+  });
+
+  it('a database that was set back, or changed, gets no signature', async () => {
+    const log = new KeptLog().append(10);
+    await checkpoints.sign('default', await log.toSign());
+    const shorter = await new KeptLog().append(11).toSign(10);
+    const { tree: last } = await checkpoints.sign('default', await log.append(10).toSign());
+    for (const sql of [
+      'update audit_logs set size = 10',
+      `update audit_logs set size = 0, root = '${base64(EMPTY_ROOT)}'`,
+      `update audit_logs set size = 40, root = '${base64(new LogInMemory().append([Buffer.from('x')]).root)}'`,
+    ]) {
+      await keys.database.query(sql);
+      for (const from of [0, 10, 40]) {
+        expect(await checkpoints.sign('default', { ...shorter, from, proof: [] })).toEqual({
+          signed: false,
+          tree: last,
+        });
+      }
+      await expect(checkpoints.sign('default', { ...shorter, from: 20 })).rejects.toMatchObject({ code: 'CONFLICT' });
+      expect(await checkpoints.last('default')).toEqual(last);
+    }
+    // What goes on from what was signed is signed, whatever the database says.
+    expect((await checkpoints.sign('default', await log.append(2).toSign())).signed).toBe(true);
+  });
+
+  it('a log of which the database lost the key is signed by no other one, and begins anew', async () => {
+    const log = new KeptLog().append(10);
+    const { tree: last } = await checkpoints.sign('default', await log.toSign());
+    await keys.database.query('delete from audit_logs');
+    await expect(checkpoints.sign('default', await log.append(1).toSign())).rejects.toMatchObject({ code: 'CONFLICT' });
+    const anew = await checkpoints.beginAnew('default', last, { size: 4, root: new KeptLog().append(4).root }, 'dana');
+    expect(anew.origin).toBe(`${trustDomain}/audit/default/2`);
+    expect(await files.last('default')).toEqual(anew);
+  });
+
+  it('what cannot be written or read is not signed', async () => {
+    const log = new KeptLog().append(10);
+    await checkpoints.sign('default', await log.toSign());
+    await writeFile(join(dir, 'default', 'last.json'), '{"version":1');
+    const next = await log.append(1).toSign();
+    await expect(checkpoints.sign('default', next)).rejects.toMatchObject({ code: 'CONFLICT' });
+    await writeFile(join(dir, 'shop'), 'no folder');
+    const other = await new KeptLog().append(1).toSign();
+    await expect(checkpoints.sign('shop', other)).rejects.toThrow(/checkpoint .*cannot be (read|written)/s);
+    expect(await keys.database.query(`select size::int from audit_logs`)).toEqual([{ size: 10 }]);
+  });
 });

@@ -10,6 +10,9 @@ export { masterKeyInVault, type VaultKeyOptions } from './kms/vault/master-key-i
 export { KEYS_MIGRATIONS } from './store/migrations.js';
 export { StatementRevocationLists } from './feature/statement-revocation-lists.js';
 export { AuditCheckpoints } from './feature/audit-checkpoints.js';
+export { CheckpointFiles } from './feature/checkpoint-files.js';
+export { WebhookSecrets } from './feature/webhook-secrets.js';
+export { WebhookSecretsController } from './feature/webhook-secrets.controller.js';
 export { AccessStatementSigner } from './feature/access-statement-signer.js';
 export { CertificateIssuer } from './feature/certificate-issuer.js';
 export { ClusterWatch, type BelongsTo, type CurrentEnrolment } from './feature/cluster-watch.js';
@@ -24,6 +27,7 @@ export { SERVING_STEPS, rotateServingRoot, type ServingStep } from './feature/se
 export { ReplicaWatch } from './feature/replica-watch.js';
 export { rewrapMasterKey, sealedStatus, type RewrapOptions, type SealedStatus } from './feature/rewrap.js';
 export { Rotation } from './feature/rotation.js';
+export { SubscriberGate, type SubscriberGateOptions } from './feature/subscriber-gate.js';
 export { KEYS_BUCKETS } from './feature/projected-buckets.js';
 export { openGitKeys, type GitKeys, type GitKeysOptions } from './feature/git/git-keys.js';
 export { watchHostKeys } from './feature/git/host-key-watch.js';

@@ -14,6 +14,7 @@ export {
   headerPairs,
   headerValues,
   readImpersonation,
+  withAuditId,
   type AskedImpersonation,
   type BodyFraming,
   type RawHeaders,

@@ -1,6 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { asksToImpersonate, bodyFraming, fromClient, fromServer, fromTunnel, headerPairs } from './request-headers.js';
+import {
+  asksToImpersonate,
+  bodyFraming,
+  fromClient,
+  fromServer,
+  fromTunnel,
+  headerPairs,
+  withAuditId,
+} from './request-headers.js';
 
 const names = (raw: readonly string[]): string[] => [...headerPairs(raw)].map(([name]) => name.toLowerCase());
 
@@ -113,6 +121,11 @@ describe('what a cluster answers', () => {
   it('keeps its warnings and loses what would hold for the whole origin of the gateway', () => {
     const raw = ['Warning', '299 - "a"', 'Warning', '299 - "b"', 'Set-Cookie', 'a=b', 'Alt-Svc', 'h3=":1"'];
     expect(fromServer([...raw, 'Clear-Site-Data', '"*"'])).toEqual(raw.slice(0, 4));
+  });
+
+  it('names the record of the gateway, and no other', () => {
+    const raw = ['Audit-Id', 'theirs', 'A', 'b', 'AUDIT-ID', 'again', 'A', 'c'];
+    expect(withAuditId(raw, 'ours')).toEqual(['A', 'b', 'A', 'c', 'Audit-Id', 'ours']);
   });
 });
 

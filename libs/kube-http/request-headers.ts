@@ -106,6 +106,15 @@ export function fromServer(raw: RawHeaders): string[] {
   return keep(raw, (name) => !ORIGIN_WIDE.has(name) && name !== 'fairlead-upstream-ms');
 }
 
+/**
+ * An answer that names its record in the audit log, as a kube-apiserver names its own (k8s.io/apiserver, `WithAuditInit`). Ours wins, whatever the far end calls it: the
+ * kube-apiserver was sent this id and has it in its own log, and what answers in its place (an aggregated API, a pod behind `proxy`) must not name another's record.
+ */
+export function withAuditId(answer: RawHeaders, id: string): string[] {
+  const others = [...headerPairs(answer)].filter(([name]) => name.toLowerCase() !== 'audit-id');
+  return [...others.flat(), 'Audit-Id', id];
+}
+
 /** How a request says where its body ends (RFC 9112 6.3). */
 export type BodyFraming = 'none' | 'length' | 'chunked';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { SERVICE_NAMES, SINGLETONS, rowOf, type Singleton } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { createNkey, natsAuthorization, nkeyFromSeed } from '@fairlead/messaging';
+import { createNkey, natsAuthorization, natsUser } from '@fairlead/messaging';
 import { databaseAccess, databaseUrl } from '@fairlead/persistence';
 import type { Authority } from '@fairlead/pki';
 import { holdersOf } from './nats-holders.js';
@@ -100,11 +100,7 @@ const SECRETS: Readonly<Record<string, () => string>> = {
 };
 
 function authorization(gateways: readonly string[], seeds: ReadonlyMap<string, string>): string {
-  const users = holdersOf(gateways).map((holder) => {
-    const { publicKey } = nkeyFromSeed(seeds.get(holder.credential)!);
-    return { ...holder, publicKey };
-  });
-  return natsAuthorization(users);
+  return natsAuthorization(holdersOf(gateways).map((holder) => natsUser(holder, seeds.get(holder.credential)!)));
 }
 
 function checked(secret: string, present: Files, wanted: readonly string[]): Files {

@@ -86,3 +86,12 @@ export {
   type WitnessRefusal,
   type WitnessedCheckpoint,
 } from './witness/ask-witness.js';
+export {
+  countingPolicy,
+  isFulfilledBy,
+  parseWitnessPolicy,
+  verifyPolicy,
+  type PolicyVerdict,
+  type PolicyWitness,
+  type WitnessPolicy,
+} from './witness/policy.js';

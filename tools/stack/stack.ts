@@ -1,4 +1,4 @@
-import type { Role } from '@fairlead/contracts';
+import type { Role, Singleton } from '@fairlead/contracts';
 import type { KubeInfo } from '@fairlead/testbed';
 import type { DemoUser } from './demo-issuer/users.js';
 import type { StackLog } from './events.js';
@@ -38,6 +38,8 @@ export interface StackOptions {
   readonly gateways?: readonly string[];
   /** Further settings of every process of a role, such as shorter limits for a test. Default none. */
   readonly env?: Readonly<Partial<Record<Role, Readonly<Record<string, string>>>>>;
+  /** The same of single gateways, by name, and after that of their role; undefined takes a setting away. Default none. */
+  readonly gatewayEnv?: Readonly<Record<string, Readonly<Record<string, string | undefined>>>>;
   /** Whether processes that die are started again (with backoff). Each has its own switch too. Default true. */
   readonly restart?: boolean;
   /** The agent's entry file. Default: this repository's own; a test of the image passes the one in the image's tree. */
@@ -130,6 +132,8 @@ export interface Stack extends AsyncDisposable {
   /** Where nats-server is, and the CA of its certificate if it speaks TLS. */
   readonly nats: { readonly url: string; readonly caFile?: string };
   readonly gateways: readonly GatewayAddresses[];
+  /** Of health and metrics of a service: `http://host:port`. */
+  healthUrl(service: Singleton): string;
   /** Where people of the demo log in, if it was asked for. */
   readonly demoIssuer: DemoLogin | undefined;
   /** The demo cluster, or why there is none. */

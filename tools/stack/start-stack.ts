@@ -72,6 +72,7 @@ function withDefaults(options: StackOptions): Resolved {
     certificateTtlSeconds: options.certificateTtlSeconds ?? 86_400,
     gateways: options.gateways ?? DEFAULT_GATEWAYS,
     env: options.env ?? {},
+    gatewayEnv: options.gatewayEnv ?? {},
     restart: options.restart ?? true,
     logLevel: options.logLevel ?? 'info',
     agentMain: options.agentMain ?? entryOf('agent'),
@@ -124,7 +125,8 @@ async function startInfrastructure(
   ports: PortPlan,
   group: ProcessGroup,
 ): Promise<ControlPlane> {
-  const { log, gateways, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage, env } = options;
+  const { log, gateways, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage, env, gatewayEnv } =
+    options;
   log({ kind: 'progress', text: 'starting Postgres and nats-server' });
   secretOnce(adminTokenFile(state));
   const tls = await prepareInfrastructureTls(state);
@@ -142,6 +144,7 @@ async function startInfrastructure(
     ports,
     gateways,
     env,
+    gatewayEnv,
     natsUrl,
     databaseUrl,
     logLevel,
@@ -233,6 +236,7 @@ function stackOf({ state, group, plane, options, access, agents, demo, demoIssue
     api: access.api,
     nats: { url: plane.natsUrl, ...trustOf(state, plane.natsUrl) },
     gateways: plane.ports.gateways.map((each, index) => gatewayAddresses(options.gateways[index] ?? '', each)),
+    healthUrl: (service) => `http://${at(plane.ports[`${service}Health`])}`,
     demo,
     demoIssuer,
     kubeconfigPath: access.kubeconfigPath,

@@ -1,8 +1,9 @@
-// Vitest's pool: each file gets a process of its own, begun when there is room for it and its components are here.
-import { fork, type ChildProcess } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
-import { join, relative } from 'node:path';
+// Vitest's pool: each file gets a process when there is room for it and its components are here.
+import type { ChildProcess } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { relative } from 'node:path';
 import type { PoolOptions, PoolRunnerInitializer, PoolWorker, WorkerRequest } from 'vitest/node';
+import { FileProcesses, type FileProcess } from './file-processes.js';
 import { Lanes, roomOn } from './lanes.js';
 import { cpuSecondsOf } from './processes.js';
 import { Session } from './session.js';
@@ -13,10 +14,9 @@ import { readTimings, UNKNOWN, type Timing } from './timings.js';
 export const ALL_FILES = 10_000;
 
 const LOOK_FOR_COMPONENTS_MS = 500;
-/** What a process has to end by itself before it is killed. */
-const GRACE_MS = 500;
 
 const lanes = new Lanes(roomOn());
+const processes = new FileProcesses();
 const timings = readTimings();
 const session = Session.fromEnvironment();
 const stress = Stress.fromEnvironment();
@@ -29,7 +29,7 @@ export const scheduledPool: PoolRunnerInitializer = {
 
 type Run = Extract<WorkerRequest, { type: 'run' | 'collect' }>;
 
-/** As vitest's own worker of forks, but that the process begins with the first file, once that is admitted. */
+/** As vitest's own worker of forks, but that it has a process only while its file runs. */
 class ScheduledWorker implements PoolWorker {
   /** The runner in the process is that of forks. */
   readonly name = 'forks';
@@ -38,12 +38,13 @@ class ScheduledWorker implements PoolWorker {
   readonly #events = new EventEmitter();
   readonly #file = ++files;
   #start: WorkerRequest | undefined;
-  #child: ChildProcess | undefined;
+  #process: FileProcess | undefined;
   #leave: (() => void) | undefined;
   #finish: (() => void) | undefined;
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    processes.expect();
   }
 
   on(event: string, callback: (...args: unknown[]) => void): void {
@@ -62,22 +63,18 @@ class ScheduledWorker implements PoolWorker {
       this.#answer('started');
     } else if (message.type === 'run' || message.type === 'collect') {
       this.#run(message).catch((error: unknown) => this.#events.emit('error', error));
-    } else if (this.#child?.connected) {
-      this.#child.send(message);
     } else if (message.type === 'stop') {
       this.#answer('stopped');
+    } else if (this.#process?.child.connected) {
+      this.#process.child.send(message);
     }
   }
 
   async stop(): Promise<void> {
-    const child = this.#child;
-    if (child && child.exitCode === null && child.signalCode === null) {
-      const exited = once(child, 'exit');
-      const kill = setTimeout(() => child.kill('SIGKILL'), GRACE_MS);
-      child.kill();
-      await exited;
-      clearTimeout(kill);
-    }
+    const taken = this.#process;
+    this.#process = undefined;
+    if (taken) this.#deafen(taken.child);
+    await processes.giveBack(taken, this.#options.project.name);
     this.#leave?.();
     this.#leave = undefined;
   }
@@ -90,39 +87,28 @@ class ScheduledWorker implements PoolWorker {
     const path = relative(process.cwd(), message.context.files[0]!.filepath);
     const timing = timings[path] ?? UNKNOWN;
     this.#leave = await admit(timing);
-    const child = this.#fork();
-    const started = once(child, 'message');
-    child.send(this.#start!);
-    const [answer] = (await started) as [{ error?: unknown }];
-    if (answer.error !== undefined) throw answer.error;
-    this.#finish = observed(child, path, this.#file);
-    child.on('message', (response: unknown) => {
-      if (isEnd(response)) this.#finish?.();
-      this.#events.emit('message', response);
-    });
-    child.send(message);
+    const env = session?.environmentOf(this.#file) ?? {};
+    const taken = await processes.take(path, this.#options, this.#start!, env);
+    this.#process = taken;
+    this.#finish = observed(taken.child, path, this.#file);
+    taken.child.on('message', this.#onMessage).on('error', this.#onError).on('exit', this.#onExit);
+    taken.child.send(message);
   }
 
-  #fork(): ChildProcess {
-    const { env, execArgv, distPath, project } = this.#options;
-    const child = fork(join(distPath, 'workers/forks.js'), [], {
-      env: { ...env, ...session?.environmentOf(this.#file) },
-      execArgv,
-      stdio: 'pipe',
-      serialization: 'advanced',
-    });
-    this.#child = child;
-    const { outputStream, errorStream } = project.vitest.logger;
-    // One listener of each kind for each process that runs. Vitest adds to and takes from this number: 0 would become -1.
-    for (const stream of [outputStream, errorStream]) stream.setMaxListeners(Infinity);
-    child.stdout?.pipe(outputStream, { end: false });
-    child.stderr?.pipe(errorStream, { end: false });
-    child.on('error', (error) => this.#events.emit('error', error));
-    child.on('exit', (code, signal) => {
-      this.#finish?.();
-      this.#events.emit('exit', code, signal);
-    });
-    return child;
+  readonly #onMessage = (response: unknown) => {
+    if (isEnd(response)) this.#finish?.();
+    this.#events.emit('message', response);
+  };
+
+  readonly #onError = (error: unknown) => this.#events.emit('error', error);
+
+  readonly #onExit = (code: unknown, signal: unknown) => {
+    this.#finish?.();
+    this.#events.emit('exit', code, signal);
+  };
+
+  #deafen(child: ChildProcess): void {
+    child.off('message', this.#onMessage).off('error', this.#onError).off('exit', this.#onExit);
   }
 
   #answer(type: 'started' | 'stopped'): void {
@@ -145,6 +131,8 @@ async function admit(timing: Timing): Promise<() => void> {
 /** Measures a process until the returned function is called, and disturbs it if that was asked for. */
 function observed(child: ChildProcess, path: string, file: number): () => void {
   const begun = performance.now();
+  // The process may have run other files before.
+  const cpuBeforeS = session ? cpuSecondsOf(child.pid!) : 0;
   const calm = stress?.disturb(child.pid!, path);
   let ended = false;
   return () => {
@@ -153,7 +141,7 @@ function observed(child: ChildProcess, path: string, file: number): () => void {
     calm?.();
     if (!session) return;
     const wallS = (performance.now() - begun) / 1000;
-    session.addMeasure({ path, wallS, cpuS: cpuSecondsOf(child.pid!), needs: session.componentsOf(file) });
+    session.addMeasure({ path, wallS, cpuS: cpuSecondsOf(child.pid!) - cpuBeforeS, needs: session.componentsOf(file) });
   };
 }
 

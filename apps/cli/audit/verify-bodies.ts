@@ -3,15 +3,18 @@ import { z } from 'zod';
 import type { ApiClient } from '../session/api-client.js';
 import { parseJson } from '../session/parse-json.js';
 import { AuditEvidenceList } from './log-answers.js';
+import { statementIn, type LogStatement } from './log-statements.js';
 
 const Leaf = z.object({ v: z.literal(1), commitment: z.base64().length(44) });
 
 export interface BodiesVerdict {
   /** Entries whose body is the one that was logged. */
   readonly verified: number;
-  /** Entries that are older than what is kept, or whose body was erased. */
+  /** Entries whose bodies the retention took, as the log says. */
   readonly erased: number;
-  /** The first one that is not what was logged, or is not there though later ones are. */
+  /** What the log says of itself. */
+  readonly statements: readonly LogStatement[];
+  /** The first one that is not what was logged, or is not there and the log does not say why. */
   readonly bad?: { readonly number: number; readonly why: string };
 }
 
@@ -23,26 +26,41 @@ export async function verifyBodies(
   onProgress: (number: number) => void,
 ): Promise<BodiesVerdict> {
   const leaves = new Leaves(tiles, size);
+  const statements: LogStatement[] = [];
   let [verified, erased, expected] = [0, 0, 1];
+  const bad = (number: number, why: string): BodiesVerdict => ({ verified, erased, statements, bad: { number, why } });
   for (let after = 0; after < size;) {
     const page = await api.ask(AuditEvidenceList, `/v1/audit/log/evidence?after=${after}`);
     for (const { number, body, nonce } of page.records.filter((record) => record.number <= size)) {
       // Whole days are taken away, the oldest first: a hole after what is kept is none of these.
-      if (number !== expected && verified > 0)
-        return { verified, erased, bad: { number: expected, why: 'is not there' } };
+      if (number !== expected && verified > 0) return bad(expected, 'is not there');
       erased += number - expected;
       expected = number + 1;
-      if (body === null || nonce === null) erased += 1;
-      else if (await leaves.commitTo(number, Buffer.from(nonce, 'base64'), Buffer.from(body))) verified += 1;
-      else return { verified, erased, bad: { number, why: 'is not what was logged' } };
+      if (body === null || nonce === null) {
+        if (verified > 0) return bad(number, 'has no body any more');
+        erased += 1;
+        continue;
+      }
+      if (!(await leaves.commitTo(number, Buffer.from(nonce, 'base64'), Buffer.from(body))))
+        return bad(number, 'is not what was logged');
+      verified += 1;
+      const said = statementIn(number, body);
+      if (said) statements.push(said);
     }
     if (page.next <= after) break;
     after = page.next;
     onProgress(Math.min(after, size));
   }
-  const left = size - expected + 1;
-  if (left > 0 && verified > 0) return { verified, erased, bad: { number: expected, why: 'is not there' } };
-  return { verified, erased: erased + left };
+  if (expected <= size && verified > 0) return bad(expected, 'is not there');
+  erased += size - expected + 1;
+  const taken = takenByRetention(statements);
+  if (erased > taken) return bad(taken + 1, 'is not there, and the log does not say that the retention took it');
+  return { verified, erased, statements };
+}
+
+/** Up to which entry. */
+function takenByRetention(statements: readonly LogStatement[]): number {
+  return Math.max(0, ...statements.map((said) => (said.statement === 'retention' ? said.last : 0)));
 }
 
 /** One bundle of leaves at a time. */

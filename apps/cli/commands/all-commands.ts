@@ -26,6 +26,7 @@ import { addCertificateCommands } from './revocation.js';
 import { addRolloutCommands } from './rollout.js';
 import { addSessionCommands } from './login.js';
 import { addSessionsCommands } from './session.js';
+import { addSubscriberCommands } from './subscriber.js';
 import { addTenantCommands } from './tenant.js';
 import { addTokenCommands } from './token.js';
 import { addUserCommands } from './user.js';
@@ -39,6 +40,7 @@ export function addAllCommands(program: Command, io: Io): void {
   addAccessCommands(program, io);
   addSessionsCommands(program, io);
   addAuditCommands(program, io);
+  addSubscriberCommands(program, io);
   addApiTokenCommands(program, io);
   addIssuerCommands(program, io);
   addUserCommands(program, io);

@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { oneLine } from '@fairlead/errors';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { printJson, printLines, printList, printNotice } from '../output/print.js';
-import type { ApiClient } from '../session/api-client.js';
-import { AuditEntry, AuditEntryList, AuditFeed, AuditProducerList } from '../session/audit-answers.js';
+import { EXPORT_FORMATS, exportLog, type ExportFormat } from '../audit/export-log.js';
+import { tailLog } from '../audit/tail-log.js';
+import { closed, lineWriter, newFile } from '../output/lines.js';
+import { AuditEntry, AuditEntryList, AuditProducerList } from '../session/audit-answers.js';
 import { addAuditLogCommands } from './audit-log.js';
-import { outputOption, type Printed } from './option-values.js';
+import { addAuditReconcile } from './audit-reconcile.js';
+import { momentOf, outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
-
-const LOOK_EVERY_MS = 1_000;
-const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 } as const;
 
 const SEARCH_HELP = `
 Newest first. Times are like 2026-03-01T08:00:00Z, or an age: 30m, 8h, 7d, 2w.
@@ -24,11 +25,14 @@ Examples:
   fairlead audit search --text 'cart secrets' -o json`;
 
 const EXPORT_HELP = `
-One entry in each line, as JSON, oldest first. With --after it goes on behind a number: keep the last one.
+One entry in each line, oldest first. The last line says that it is whole, how many entries it has, and up to which number the log was read: keep that, and with --after
+an export goes on behind it. Without that line it is not whole, and the exit status is not 0. Where the connection breaks off, it goes on by itself.
+In CSV, a text that a spreadsheet would take for a formula has an apostrophe before it.
 
 Examples:
-  fairlead audit export --since 30d > audit.ndjson
-  fairlead audit export --after 120394 >> audit.ndjson`;
+  fairlead audit export --since 30d --out audit.ndjson
+  fairlead audit export --format csv --kind exec --out shells.csv
+  fairlead audit export --after 120394 | jq -c 'select(.number)'`;
 
 interface Filter {
   readonly since?: string;
@@ -46,7 +50,7 @@ interface Filter {
   readonly text?: string;
 }
 
-/** audit search, show, tail, export, producers, verify, prove, save. */
+/** audit search, show, tail, export, producers, verify, prove, save, reconcile. */
 export function addAuditCommands(program: Command, io: Io): void {
   const audit = program.command('audit').summary('who did what').description('The audit log of the tenant.');
   addSearch(audit, io);
@@ -63,11 +67,13 @@ export function addAuditCommands(program: Command, io: Io): void {
     .addOption(outputOption('table', 'json'))
     .action((options: Filter & Printed & { after?: number }) => tail(io, options));
   filtered(audit.command('export'))
-    .summary('write the log as lines of JSON')
-    .description('Write the log, or a part of it, as lines of JSON.')
-    .option('--after <number>', 'only what is behind this entry', wholeNumber)
+    .summary('write the log as lines of JSON, or as CSV')
+    .description('Write the log, or a part of it, as lines of JSON or as CSV.')
+    .option('--after <number>', 'only what is behind this entry', wholeNumber, 0)
+    .addOption(new Option('--format <format>', 'of the lines').choices(EXPORT_FORMATS).default('ndjson'))
+    .option('--out <file>', 'write it there, for you only, instead of showing it; the file must not be there yet')
     .addHelpText('after', EXPORT_HELP)
-    .action((options: Filter & { after?: number }) => exportLog(io, options));
+    .action((options: ExportOptions) => writeExport(io, options));
   audit
     .command('producers')
     .summary('how far the records of each gateway have come, and what is missing')
@@ -75,6 +81,7 @@ export function addAuditCommands(program: Command, io: Io): void {
     .addOption(outputOption('table', 'json', 'name'))
     .action((options: Printed) => producers(io, options));
   addAuditLogCommands(audit, io);
+  addAuditReconcile(audit, io);
 }
 
 function addSearch(audit: Command, io: Io): void {
@@ -106,8 +113,12 @@ function filtered(command: Command): Command {
         'event',
         'lost',
         'gap',
+        'rules',
+        'handshakes',
         'unknown',
         'unreadable',
+        'retention',
+        'begun-anew',
       ]),
     )
     .option('--text <words>', 'only where all of these words stand');
@@ -147,40 +158,34 @@ async function show(io: Io, given: string, { output }: Printed): Promise<void> {
 }
 
 async function tail(io: Io, { output, after, ...filter }: Filter & Printed & { after?: number }): Promise<void> {
-  await withApi(io, async (api) => {
-    let at = after;
-    for (;;) {
-      const page = await feed(io, api, filter, at);
-      for (const entry of page.entries) {
-        if (output === 'json') writeLine(io, entry);
-        else printLines(io, cellsOf(entry).join('  '));
-      }
-      at = page.next;
-      if (page.next >= page.size) await sleep(LOOK_EVERY_MS);
-    }
+  const stdout = lineWriter(io.stdout);
+  const query = queryOf(io, filter, {});
+  await tailLog({
+    withApi: (use) => withApi(io, use),
+    query,
+    after,
+    onEntry: (entry) =>
+      output === 'json' ? stdout(JSON.stringify(entry)) : stdout(cellsOf(entry).map(oneLine).join('  ')),
+    onLost: (error) => printNotice(io, `${error.message}; connecting again`),
+    sleep,
   });
 }
 
-async function exportLog(io: Io, { after = 0, ...filter }: Filter & { after?: number }): Promise<void> {
-  await withApi(io, async (api) => {
-    // What comes meanwhile is not waited for.
-    const { size: end } = await feed(io, api, filter, undefined);
-    for (let at = after; at < end;) {
-      const page = await feed(io, api, filter, at);
-      for (const entry of page.entries) writeLine(io, entry);
-      at = page.next;
-    }
-  });
+interface ExportOptions extends Filter {
+  readonly after: number;
+  readonly format: ExportFormat;
+  readonly out?: string;
 }
 
-function feed(io: Io, api: ApiClient, filter: Filter, after: number | undefined) {
-  return api.ask(AuditFeed, `/v1/audit/feed?${queryOf(io, filter, { after, limit: 200 })}`);
-}
-
-/** JSON in one line escapes what moves a cursor, but for the second block of control characters. */
-function writeLine(io: Io, entry: AuditEntry): void {
-  const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  io.stdout.write(`${JSON.stringify(entry).replaceAll(/[\u007f-\u009f]/g, escaped)}\n`);
+async function writeExport(io: Io, { after, format, out, ...filter }: ExportOptions): Promise<void> {
+  const query = queryOf(io, filter, {});
+  const file = out === undefined ? undefined : await newFile(out);
+  const output = file ?? io.stdout;
+  try {
+    await exportLog({ withApi: (use) => withApi(io, use), query, after, format, write: lineWriter(output), sleep });
+  } finally {
+    if (file) await closed(file);
+  }
 }
 
 async function producers(io: Io, { output }: Printed): Promise<void> {
@@ -204,25 +209,14 @@ async function producers(io: Io, { output }: Printed): Promise<void> {
 function queryOf(
   io: Io,
   { since, until, ...filter }: Filter,
-  page: { after: number | undefined; limit: number },
+  page: { readonly after?: number | undefined; readonly limit?: number },
 ): string {
-  const from = since === undefined ? undefined : timeOf(io, since);
-  const to = until === undefined ? undefined : timeOf(io, until);
+  const from = since === undefined ? undefined : momentOf(since, io.now());
+  const to = until === undefined ? undefined : momentOf(until, io.now());
   const said = Object.entries({ ...filter, from, to, ...page });
   return new URLSearchParams(
     Object.fromEntries(said.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))),
   ).toString();
-}
-
-function timeOf(io: Io, text: string): string {
-  const age = /^(\d{1,5})([mhdw])$/.exec(text);
-  const atMs = age
-    ? io.now().getTime() - Number(age[1]) * UNITS_MS[age[2] as keyof typeof UNITS_MS]
-    : /^\d{4}-\d{2}-\d{2}/.test(text)
-      ? Date.parse(text)
-      : Number.NaN;
-  if (!Number.isNaN(atMs)) return new Date(atMs).toISOString();
-  throw new InvalidArgumentError(`${text} is no time: write 2026-03-01T08:00:00Z, or an age such as 7d`);
 }
 
 function wholeNumber(text: string): number {

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { usage } from '../failure.js';
 import type { Format } from '../output/print.js';
 
 /** What a command that prints something is asked for. */
@@ -52,4 +53,18 @@ export function pairs(text: string, before: Readonly<Record<string, string>> | u
   const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (key === undefined || value === undefined) throw new InvalidArgumentError('Write it as key=value.');
   return { ...before, [key]: value };
+}
+
+const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 } as const;
+
+/** `2026-03-01T08:00:00Z`, or an age such as `7d`, as the first. */
+export function momentOf(text: string, now: Date): string {
+  const age = /^(\d{1,5})([mhdw])$/.exec(text);
+  const atMs = age
+    ? now.getTime() - Number(age[1]) * UNITS_MS[age[2] as keyof typeof UNITS_MS]
+    : /^\d{4}-\d{2}-\d{2}/.test(text)
+      ? Date.parse(text)
+      : Number.NaN;
+  if (!Number.isNaN(atMs)) return new Date(atMs).toISOString();
+  throw usage(`${text} is no time`, 'write 2026-03-01T08:00:00Z, or an age such as 7d');
 }

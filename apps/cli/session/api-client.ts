@@ -3,11 +3,12 @@ import { FairleadError, isErrorCode, type ErrorCode } from '@fairlead/errors';
 import * as z from 'zod/mini';
 import { failure, isPassing, passing } from '../failure.js';
 import { explainConnection } from './explain-connection.js';
-import { directTransport } from './direct-transport.js';
+import { directTransport, textOf } from './direct-transport.js';
 import { parseJson } from './parse-json.js';
 import type { Reaching, Transport } from './transport.js';
 
 const REQUEST_TIMEOUT_MS = 20_000;
+const MAX_PROBLEM_BYTES = 64 * 1024;
 /** A part of Fairlead, or what stands before it, is away or has too much to do. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 503, 504]);
 /** Before the second and the third attempt; each is shortened by up to a half, so that many do not come back in step. */
@@ -37,6 +38,13 @@ interface Ask {
   readonly authenticated?: boolean;
 }
 
+export interface OpenOptions {
+  readonly accept: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Given up when nothing comes for so long. */
+  readonly idleMs: number;
+}
+
 /** A schema, of zod or of its smaller half, which `credential` is loaded with. */
 interface Reading<T> {
   safeParse(value: unknown): { readonly success: true; readonly data: T } | { readonly success: false };
@@ -46,6 +54,8 @@ interface Reading<T> {
 export interface ApiClient extends AsyncDisposable {
   /** A JSON answer as the schema reads it. */
   ask<T>(schema: Reading<T>, path: string, options?: Ask): Promise<T>;
+  /** The answer of a GET of any length, line by line, as it comes; nothing is read ahead. What breaks off is passing. */
+  lines(path: string, options: OpenOptions): AsyncGenerator<string, void, void>;
   /** The answer as text. */
   text(path: string, options?: Ask): Promise<string>;
 }
@@ -69,6 +79,7 @@ export function apiClient(target: Target): ApiClient {
   };
   return {
     text,
+    lines: (path, options) => streamedLines(target, transport, path, options),
     ask: async (schema, path, options) => {
       const parsed = schema.safeParse(bodyOf(await text(path, options)));
       if (parsed.success) return parsed.data;
@@ -103,8 +114,7 @@ async function send(target: Target, transport: Transport, path: string, options:
   const mediaType = file?.mediaType ?? (body === undefined ? undefined : 'application/json');
   const headers = {
     accept: 'application/json, text/yaml',
-    ...(authenticated ? { authorization: `Bearer ${target.token}` } : {}),
-    ...(authenticated && target.tenant !== undefined ? { 'fairlead-tenant': target.tenant } : {}),
+    ...(authenticated ? identifying(target) : {}),
     ...(mediaType === undefined ? {} : { 'content-type': mediaType }),
     ...(options.ifRevision === null ? { 'if-none-match': '*' } : {}),
     ...(options.ifRevision ? { 'if-match': `"${options.ifRevision}"` } : {}),
@@ -116,8 +126,43 @@ async function send(target: Target, transport: Transport, path: string, options:
     throw explainConnection(target.server, error);
   });
   if (status >= 200 && status < 300) return text;
-  const problem = fromProblem(target.server, status, text, authenticated);
-  throw PASSING_STATUSES.has(status) ? passing(problem) : problem;
+  throw refusalOf(target.server, status, text, authenticated);
+}
+
+async function* streamedLines(
+  target: Target,
+  transport: Promise<Transport>,
+  path: string,
+  { accept, headers = {}, idleMs }: OpenOptions,
+): AsyncGenerator<string, void, void> {
+  const unreachable = (error: unknown): never => {
+    throw explainConnection(target.server, error);
+  };
+  const asked = { headers: { ...headers, accept, ...identifying(target) }, idleMs };
+  const { status, body } = await (await transport).open(new URL(path, target.server), asked).catch(unreachable);
+  if (status < 200 || status >= 300) {
+    throw refusalOf(target.server, status, await textOf(body, MAX_PROBLEM_BYTES).catch(unreachable), true);
+  }
+  // Loaded only here: kubectl waits for what `credential` loads.
+  const { linesOf } = await import('./lines-of.js');
+  const lines = linesOf(body);
+  try {
+    for (let next = await lines.next().catch(unreachable); next.done !== true;) {
+      yield next.value;
+      next = await lines.next().catch(unreachable);
+    }
+  } finally {
+    body.destroy();
+  }
+}
+
+function identifying({ token, tenant }: Target): Record<string, string> {
+  return { authorization: `Bearer ${token}`, ...(tenant === undefined ? {} : { 'fairlead-tenant': tenant }) };
+}
+
+function refusalOf(server: string, status: number, text: string, authenticated: boolean): FairleadError {
+  const problem = fromProblem(server, status, text, authenticated);
+  return PASSING_STATUSES.has(status) ? passing(problem) : problem;
 }
 
 function fromProblem(server: string, status: number, text: string, authenticated: boolean): FairleadError {

@@ -1,12 +1,14 @@
 import { Agent, request } from 'node:https';
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import {
   CONNECT_TIMEOUT_MS,
   MAX_ANSWER_BYTES,
   trustedBy,
   type Reaching,
   type Request,
+  type StreamRequest,
+  type StreamedAnswer,
   type Transport,
 } from './transport.js';
 
@@ -15,6 +17,7 @@ export function directTransport(reaching: Reaching): Transport {
   const agent = new Agent({ keepAlive: true, ca: trustedBy(reaching), minVersion: 'TLSv1.3' });
   return {
     send: (url, asked) => send(agent, url, asked),
+    open: (url, asked) => open(agent, url, asked),
     destroy: async () => agent.destroy(),
   };
 }
@@ -29,9 +32,25 @@ function send(agent: Agent, url: URL, { body, ...asked }: Request): Promise<{ st
       outgoing.off('error', reject).on('error', () => undefined);
       // An answer that is given up breaks off for Node: the reason is the deadline's.
       const failed = (error: unknown): void => reject(asked.signal.aborted ? asked.signal.reason : error);
-      textOf(answer).then((text) => resolve({ status: answer.statusCode ?? 0, text }), failed);
+      textOf(answer, MAX_ANSWER_BYTES).then((text) => resolve({ status: answer.statusCode ?? 0, text }), failed);
     });
     outgoing.end(body ?? undefined);
+  });
+}
+
+function open(agent: Agent, url: URL, { headers, idleMs }: StreamRequest): Promise<StreamedAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { agent, headers });
+    let late = (error: Error): void => void outgoing.destroy(error);
+    outgoing.setTimeout(idleMs, () => late(Object.assign(new Error('nothing came in time'), { code: 'ETIMEDOUT' })));
+    outgoing.once('socket', (socket: Socket) => limitConnecting(socket));
+    outgoing.once('error', reject);
+    outgoing.once('response', (body) => {
+      outgoing.off('error', reject).on('error', () => undefined);
+      late = (error) => void body.destroy(error);
+      resolve({ status: body.statusCode ?? 0, body });
+    });
+    outgoing.end();
   });
 }
 
@@ -45,14 +64,15 @@ function limitConnecting(socket: Socket): void {
   socket.once('secureConnect', done).once('close', done);
 }
 
-function textOf(answer: IncomingMessage): Promise<string> {
+/** A body to its end; fails if it is longer. */
+export function textOf(answer: Readable, maxBytes: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let bytes = 0;
     answer.on('data', (piece: Buffer) => {
       pieces.push(piece);
       bytes += piece.length;
-      if (bytes > MAX_ANSWER_BYTES) answer.destroy(new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`));
+      if (bytes > maxBytes) answer.destroy(new Error(`the answer has more than ${maxBytes} bytes`));
     });
     answer.once('end', () => resolve(Buffer.concat(pieces).toString('utf8')));
     answer.once('error', reject);

@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
 import { getCACertificates } from 'node:tls';
 import type { ProxyConfig } from '../config.js';
 
@@ -19,9 +20,24 @@ export interface Request {
   readonly signal: AbortSignal;
 }
 
+/** What of an answer of any length is waited for. */
+export interface StreamRequest {
+  readonly headers: OutgoingHttpHeaders;
+  /** Given up when nothing comes for so long. */
+  readonly idleMs: number;
+}
+
+export interface StreamedAnswer {
+  readonly status: number;
+  /** Fails where it breaks off. Destroyed by whoever has enough. */
+  readonly body: Readable;
+}
+
 /** Sends requests to servers of ours. No redirect is followed. Rejects with the errors of Node, or of undici: see `explainConnection`. */
 export interface Transport {
   send(url: URL, request: Request): Promise<{ readonly status: number; readonly text: string }>;
+  /** A GET whose answer comes as it is made. */
+  open(url: URL, request: StreamRequest): Promise<StreamedAnswer>;
   destroy(): Promise<void>;
 }
 

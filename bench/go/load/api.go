@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +58,11 @@ func (api *API) client() (*http.Client, func()) {
 }
 
 func (api *API) request(ctx context.Context, path string) (*http.Request, error) {
-	asked, err := http.NewRequestWithContext(ctx, http.MethodGet, api.URL+path, nil)
+	return api.requestTo(ctx, http.MethodGet, path, nil)
+}
+
+func (api *API) requestTo(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
+	asked, err := http.NewRequestWithContext(ctx, method, api.URL+path, body)
 	if err == nil && api.Token != "" {
 		asked.Header.Set("Authorization", "Bearer "+api.Token)
 	}
@@ -72,6 +77,23 @@ func (api *API) get(client *http.Client, path string, deadline time.Time) (int64
 	if err != nil {
 		return 0, err
 	}
+	return whole(client, asked)
+}
+
+// patch changes a ConfigMap a little, and returns the length of the answer.
+func (api *API) patch(client *http.Client, path string, deadline time.Time) (int64, error) {
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	change := fmt.Sprintf(`{"data":{"at":"%d"}}`, time.Now().UnixNano())
+	asked, err := api.requestTo(ctx, http.MethodPatch, path, strings.NewReader(change))
+	if err != nil {
+		return 0, err
+	}
+	asked.Header.Set("Content-Type", "application/merge-patch+json")
+	return whole(client, asked)
+}
+
+func whole(client *http.Client, asked *http.Request) (int64, error) {
 	answer, err := client.Do(asked)
 	if err != nil {
 		return 0, err
@@ -88,9 +110,22 @@ func statusError(answer *http.Response) error {
 	return fmt.Errorf("status %d: %s", answer.StatusCode, said)
 }
 
-// apiGet asks for job.Path job.Count times (fewer if that takes long) over job.Connections warm connections, on each one
-// request after the other.
 func apiGet(job Job) Result {
+	return apiAsk(job, func(client *http.Client, _ int) (int64, error) {
+		return job.API.get(client, job.Path, job.deadline)
+	})
+}
+
+// apiPatch changes an object of its own on each connection: job.Path and the number of the connection.
+func apiPatch(job Job) Result {
+	return apiAsk(job, func(client *http.Client, index int) (int64, error) {
+		return job.API.patch(client, fmt.Sprintf("%s%d", job.Path, index), job.deadline)
+	})
+}
+
+// apiAsk asks job.Count times (fewer if that takes long) over job.Connections warm connections, on each one request after the
+// other.
+func apiAsk(job Job, ask func(client *http.Client, index int) (int64, error)) Result {
 	result := Result{Of: job.Count}
 	var failures failures
 	var begun, bytes atomic.Int64
@@ -106,7 +141,7 @@ func apiGet(job Job) Result {
 			client, end := job.API.client()
 			defer end()
 			for range warmups {
-				if _, err := job.API.get(client, job.Path, job.deadline); err != nil {
+				if _, err := ask(client, index); err != nil {
 					failures.add(err)
 					break
 				}
@@ -116,7 +151,7 @@ func apiGet(job Job) Result {
 			enough := job.enough()
 			for begun.Add(1) <= int64(job.Count) && time.Now().Before(enough) && failures.few() {
 				before := time.Now()
-				length, err := job.API.get(client, job.Path, job.deadline)
+				length, err := ask(client, index)
 				if err != nil {
 					failures.add(err)
 					continue

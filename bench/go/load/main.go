@@ -74,6 +74,7 @@ var kinds = map[string]func(Job) Result{
 	"write-then-close": func(job Job) Result { return exact(job, everythingBeforeEnd) },
 	"abort-while-busy": abortWhileBusy,
 	"api-get":          apiGet,
+	"api-patch":        apiPatch,
 	"api-first":        apiFirst,
 	"api-watch":        apiWatch,
 	"api-exec":         apiExec,

@@ -81,9 +81,21 @@ spec:
     - name: certificate
       secret: {secretName: {{ . }}, defaultMode: 0440}
     {{- end }}
+    {{- if eq $role "gateway" }}
+    - name: audit-rules
+      configMap: {name: fairlead-audit-rules}
+    {{- end }}
     {{- if and (eq $role "gateway") (not $own.audit.volume) }}
     - name: audit
       emptyDir: {}
+    {{- end }}
+    {{- if eq $role "keys" }}
+    - name: checkpoints
+      {{- if $own.checkpoints.volume }}
+      persistentVolumeClaim: {claimName: fairlead-keys-checkpoints}
+      {{- else }}
+      emptyDir: {}
+      {{- end }}
     {{- end }}
     {{- with $own.extraVolumes }}
     {{- toYaml . | nindent 4 }}
@@ -133,6 +145,13 @@ volumeMounts:
   {{- end }}
   {{- if eq .role "gateway" }}
   - {name: audit, mountPath: /var/lib/fairlead}
+  - {name: audit-rules, mountPath: /etc/fairlead-audit, readOnly: true}
+  {{- end }}
+  {{- if eq .role "keys" }}
+  - {name: checkpoints, mountPath: /var/lib/fairlead}
+  {{- end }}
+  {{- if eq .role "keys" }}
+  - {name: checkpoints, mountPath: /var/lib/fairlead}
   {{- end }}
   {{- with $own.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}

@@ -1,4 +1,14 @@
-import { AuditEvidence, AuditTilePath, SignedAuditTree } from '@fairlead/contracts';
+import {
+  AuditEvidence,
+  AuditTilePath,
+  AuditWitness as Witness,
+  AuditWitnesses,
+  CosignedCheckpoint as Cosigned,
+  MAX_AUDIT_WITNESSES,
+  MAX_COSIGNED_CHECKPOINTS,
+  SignedAuditTree,
+  TenantId,
+} from '@fairlead/contracts';
 import { z } from 'zod';
 import { json, operationsOf } from './operation.js';
 
@@ -41,6 +51,30 @@ const AuditEvidenceQuery = z.strictObject({
     .describe('Only entries with a higher number.'),
 });
 
+export const AuditWitness = Witness.describe('A witness that is asked to cosign the log, and what it made of it.');
+export const CosignedCheckpoint = Cosigned.describe(
+  'A checkpoint with the lines of witnesses below that of the log (C2SP tlog-cosignature).',
+);
+export const AuditWitnessList = AuditWitnesses.extend({
+  witnesses: z.array(AuditWitness).max(MAX_AUDIT_WITNESSES),
+  checkpoints: z
+    .array(CosignedCheckpoint)
+    .max(MAX_COSIGNED_CHECKPOINTS)
+    .describe('The newest that anybody cosigned, the largest first.'),
+});
+
+const BeginAnew = z.strictObject({
+  force: z
+    .boolean()
+    .default(false)
+    .describe('Also where the log goes on from what was signed of it: witnesses may have seen another one.'),
+});
+export const AuditLogBegunAnew = AuditLogHead.extend({
+  previous: z
+    .object({ origin: shape.origin, size: shape.size })
+    .describe('The log before: how many of its entries were signed.'),
+});
+
 /** What the audit log is verified by, without believing the server. */
 export const auditLogOperations = operationsOf('audit', {
   getAuditLog: {
@@ -62,5 +96,23 @@ export const auditLogOperations = operationsOf('audit', {
     summary: 'List what entries of the audit log were made of',
     query: AuditEvidenceQuery,
     answers: [json(200, 'Bodies and nonces.', AuditEvidenceList)],
+  },
+  listAuditWitnesses: {
+    route: 'GET /v1/audit/log/witnesses',
+    summary: 'List which witnesses cosigned the audit log, and what they cosigned',
+    description: 'Witnesses are told of here by the server: verify what they signed by keys that you have from them.',
+    answers: [json(200, 'Witnesses and cosigned checkpoints.', AuditWitnessList)],
+  },
+  beginAuditLogAnew: {
+    route: 'POST /v1/tenants/{name}/audit-log/begin-anew',
+    summary: 'Let an audit log that cannot go on begin anew',
+    description:
+      'It gets another origin, keeps the entries that are left, and an entry of it links the checkpoint that was signed last. CONFLICT where it can go on.',
+    auth: 'installation',
+    params: z.object({ name: TenantId }),
+    body: BeginAnew,
+    answers: [json(200, 'The first checkpoint.', AuditLogBegunAnew)],
+    errors: ['NOT_FOUND', 'CONFLICT'],
+    answersWithinMs: 20_000,
   },
 });

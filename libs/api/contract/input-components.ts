@@ -6,6 +6,8 @@ export { GitHostToPut, HostKeyApproval } from './git-host-operations.js';
 export { AssignmentToPut, RolloutStep } from './gitops-operations.js';
 export { AskedCredential } from './credential-operations.js';
 export { SessionEnd } from './session-operations.js';
+export { NewSubscriber, SubscriberKey, SubscriberReplay } from './subscriber-operations.js';
+export { Redelivery, SecretRotation } from './webhook-operations.js';
 export { NewTenant } from './tenant-operations.js';
 export { EndedLogin, NewLogin } from './login-operations.js';
 export { Approval, ChosenPolicy, ClusterChange, NewClient, NewCluster, Rejection, Revocation } from './schemas.js';

@@ -87,11 +87,13 @@ function describeAnswer(answer: OperationAnswer, { etag }: Operation): Json {
   const { description } = answer;
   if (answer.kind === 'empty') return { description };
   const headers = { ETag: { description: 'Its revision, for If-Match.', schema: { type: 'string' } } };
-  const [mediaType, schema] =
-    answer.kind === 'json'
-      ? ['application/json', schemaOf(answer.schema, 'output')]
-      : [answer.mediaType, { type: 'string' }];
-  return { description, ...(etag ? { headers } : {}), content: { [mediaType]: { schema } } };
+  return { description, ...(etag ? { headers } : {}), content: contentOf(answer) };
+}
+
+function contentOf(answer: Exclude<OperationAnswer, { kind: 'empty' }>): Json {
+  if (answer.kind === 'json') return { 'application/json': { schema: schemaOf(answer.schema, 'output') } };
+  const mediaTypes = answer.kind === 'text' ? [answer.mediaType] : answer.mediaTypes;
+  return Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: { type: 'string' } }]));
 }
 
 function problemResponses(operation: Operation): Json {
@@ -123,7 +125,7 @@ function parametersOf(operation: Operation): Json {
   return all.length > 0 ? { parameters: all } : {};
 }
 
-function parameters({ auth, params, query, conditional }: Operation): Json[] {
+function parameters({ auth, params, query, conditional, resumable }: Operation): Json[] {
   const describe = (where: 'path' | 'query', shape: z.ZodRawShape = {}): Json[] =>
     Object.entries(shape).map(([name, schema]) => ({
       name,
@@ -135,6 +137,7 @@ function parameters({ auth, params, query, conditional }: Operation): Json[] {
     ...describe('path', params?.shape),
     ...describe('query', query?.shape),
     ...(conditional ? CONDITIONS : []),
+    ...(resumable ? [LAST_EVENT_ID] : []),
     ...(ERRORS_OF[auth] === IN_A_TENANT ? [ACTING_TENANT] : []),
   ];
 }
@@ -144,6 +147,13 @@ const ACTING_TENANT: Json = {
   in: 'header',
   description: 'Which tenant it is about, if not the own one: for administrators of the installation.',
   schema: withoutMeta(z.toJSONSchema(TenantId)),
+};
+
+const LAST_EVENT_ID: Json = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  description: 'The id that was heard last: it goes on behind it, whatever the query says.',
+  schema: { type: 'string' },
 };
 
 const CONDITIONS: readonly Json[] = [

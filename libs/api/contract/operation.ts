@@ -21,6 +21,8 @@ export interface Operation {
   readonly etag?: true;
   /** Takes If-Match with such an ETag, and `If-None-Match: *`: else REVISION_CONFLICT. */
   readonly conditional?: true;
+  /** Takes Last-Event-ID, as EventSource sends it. */
+  readonly resumable?: true;
   readonly answers: readonly OperationAnswer[];
   /** Besides those that every operation can have. */
   readonly errors: readonly ErrorCode[];
@@ -39,6 +41,12 @@ export type MayAsk = 'installation' | 'administrator' | 'user' | 'public';
 export type OperationAnswer =
   | { readonly kind: 'json'; readonly status: number; readonly description: string; readonly schema: z.ZodType }
   | { readonly kind: 'text'; readonly status: number; readonly description: string; readonly mediaType: string }
+  | {
+      readonly kind: 'stream';
+      readonly status: number;
+      readonly description: string;
+      readonly mediaTypes: readonly string[];
+    }
   | { readonly kind: 'empty'; readonly status: number; readonly description: string };
 
 /** An operation as it is written down: `route` is its method and path, and what is not said is as it mostly is. */
@@ -68,6 +76,11 @@ export function json<const Schema extends z.ZodType>(status: number, description
 
 export function text(description: string, mediaType: string) {
   return { kind: 'text', status: 200, description, mediaType } as const;
+}
+
+/** Of any length, as it comes; in one of these types. */
+export function streamed(description: string, mediaTypes: readonly string[]) {
+  return { kind: 'stream', status: 200, description, mediaTypes } as const;
 }
 
 export function empty(description: string) {

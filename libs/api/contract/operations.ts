@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { accessOperations } from './access-operations.js';
 import { auditLogOperations } from './audit-log-operations.js';
 import { auditOperations } from './audit-operations.js';
+import { auditStreamOperations } from './audit-stream-operations.js';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
 import { catalogOperations } from './catalog-operations.js';
@@ -12,6 +13,8 @@ import { loginOperations } from './login-operations.js';
 import { credentialOperations } from './credential-operations.js';
 import { empty, json, operationsOf, text, type Operation } from './operation.js';
 import { sessionOperations } from './session-operations.js';
+import { subscriberOperations } from './subscriber-operations.js';
+import { webhookOperations } from './webhook-operations.js';
 import { tenantOperations } from './tenant-operations.js';
 import {
   BootstrapToken,
@@ -196,6 +199,9 @@ export const operations = {
   ...sessionOperations,
   ...auditLogOperations,
   ...auditOperations,
+  ...auditStreamOperations,
+  ...subscriberOperations,
+  ...webhookOperations,
   ...tenantOperations,
   ...approvalOperations,
   ...caOperations,

@@ -15,11 +15,22 @@ export {
   LockdownList,
   UserList,
 } from './access-operations.js';
-export { AuditEvidenceItem, AuditEvidenceList, AuditLogHead, AuditTile } from './audit-log-operations.js';
+export {
+  AuditEvidenceItem,
+  AuditEvidenceList,
+  AuditLogBegunAnew,
+  AuditLogHead,
+  AuditTile,
+  AuditWitness,
+  AuditWitnessList,
+  CosignedCheckpoint,
+} from './audit-log-operations.js';
 export { Credential } from './credential-operations.js';
 export { LoginOptions, LoginSecrets } from './login-operations.js';
 export { AuditEntryList, AuditEntry, AuditFeed, AuditProducerList } from './audit-operations.js';
 export { EndedSessions, Session, SessionList } from './session-operations.js';
+export { CreatedSubscriber, Subscriber, SubscriberList } from './subscriber-operations.js';
+export { DeadLetter, DeadLetterList, RotatedSecret } from './webhook-operations.js';
 export { Tenant, TenantList } from './tenant-operations.js';
 export { CertificateAuthority } from './ca-operations.js';
 export { Bundle, BundleList, CatalogList, CatalogRepository } from './catalog-operations.js';

@@ -63,7 +63,7 @@ export const tenantOperations = operationsOf('tenants', {
     route: 'DELETE /v1/tenants/{name}',
     summary: 'Delete a tenant that has nothing left',
     description:
-      'Its clusters, clients, Git hosts, repositories, bundles and assignments are deleted first. Its tokens, logins, issuers and grants go with it, and its name is not used again. Repeating it does no harm.',
+      'Its clusters, clients, Git hosts, repositories, bundles, assignments and subscribers are deleted first. Its tokens, logins, issuers and grants go with it, and its name is not used again. Repeating it does no harm.',
     auth: 'installation',
     params: ByName,
     answers: [empty('Deleted.')],

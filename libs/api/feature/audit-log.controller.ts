@@ -1,4 +1,4 @@
-import { auditLogRpc, keysRpc } from '@fairlead/contracts';
+import { auditLogRpc, keysRpc, type SignedAuditTree } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Controller } from '@nestjs/common';
 import { Asked, Serve, type Call } from '../http/serve.js';
@@ -14,8 +14,7 @@ export class AuditLogController {
   async head(@Asked() { tenantId }: Call<'getAuditLog'>) {
     const { tree } = await this.backend.read(keysRpc.auditLog, tenantId, {});
     if (!tree) throw new FairleadError('NOT_FOUND', 'nothing of the audit log was signed yet');
-    const { origin, verifierKey, incarnation, size, note: checkpoint } = tree;
-    return { origin, verifierKey, incarnation, size, checkpoint };
+    return shown(tree);
   }
 
   @Serve('getAuditTile')
@@ -27,4 +26,19 @@ export class AuditLogController {
   evidence(@Asked() { tenantId, query }: Call<'listAuditEvidence'>) {
     return this.backend.read(auditLogRpc.evidence, tenantId, query);
   }
+
+  @Serve('listAuditWitnesses')
+  witnesses(@Asked() { tenantId }: Call<'listAuditWitnesses'>) {
+    return this.backend.read(auditLogRpc.witnesses, tenantId, {});
+  }
+
+  @Serve('beginAuditLogAnew')
+  async beginAnew(@Asked() { actor: by, params: { name }, body: { force } }: Call<'beginAuditLogAnew'>) {
+    const { tree, previous } = await this.backend.write(auditLogRpc.beginAnew, name, { by, force });
+    return { ...shown(tree), previous };
+  }
+}
+
+function shown({ origin, verifierKey, incarnation, size, note: checkpoint }: SignedAuditTree) {
+  return { origin, verifierKey, incarnation, size, checkpoint };
 }

@@ -1,4 +1,4 @@
-import { NO_TENANT, accessRpc, gitKeysRpc, gitopsRpc, registrationRpc } from '@fairlead/contracts';
+import { NO_TENANT, accessRpc, gitKeysRpc, gitopsRpc, registrationRpc, subscriberRpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Controller } from '@nestjs/common';
 import { IfRevision, type Expected } from '../http/revisions.js';
@@ -38,16 +38,17 @@ export class TenantsController {
     await this.backend.write(accessRpc.forgetTenant, name, {});
   }
 
-  /** CONFLICT: keys or gitops still has something of it; of clusters and clients registration says so itself. */
+  /** CONFLICT: another service still has something of it; of clusters and clients registration says so itself. */
   async #requireEmpty(tenantId: string): Promise<void> {
     const { backend } = this;
-    const [{ hosts }, { repositories }, { bundles }, { assignments }] = await Promise.all([
+    const [{ hosts }, { repositories }, { bundles }, { assignments }, { subscribers }] = await Promise.all([
       backend.read(gitKeysRpc.listGitHosts, tenantId, {}),
       backend.read(gitopsRpc.listRepositories, tenantId, {}),
       backend.read(gitopsRpc.listBundles, tenantId, {}),
       backend.read(gitopsRpc.listAssignments, tenantId, {}),
+      backend.read(subscriberRpc.listSubscribers, tenantId, {}),
     ]);
-    const left = Object.entries({ 'Git hosts': hosts, repositories, bundles, assignments }).flatMap(
+    const left = Object.entries({ 'Git hosts': hosts, repositories, bundles, assignments, subscribers }).flatMap(
       ([what, { length }]) => (length > 0 ? `${what} (${length})` : []),
     );
     if (left.length > 0) {

@@ -4,6 +4,7 @@ import { Histogram } from '@fairlead/observability';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { AdministratorUse } from '../auth/administrator-use.js';
 import type { ApiRequest } from './api-request.js';
+import { operationOf } from './upload.js';
 
 /**
  * One line and one observation per request. The route's template stands for the URL: paths can hold secrets, and their
@@ -22,7 +23,9 @@ export function installAccessLog(server: FastifyInstance, logger: Logger, regist
   server.addHook('onResponse', (request: ApiRequest, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
     const method = KNOWN_METHODS.has(request.method) ? request.method : 'other';
-    seconds.observe({ method, route, status: String(reply.statusCode) }, reply.elapsedTime / 1_000);
+    // How long somebody listens is no time to answer.
+    if (!isStream(request))
+      seconds.observe({ method, route, status: String(reply.statusCode) }, reply.elapsedTime / 1_000);
     // Whoever was let in has a line for each.
     const line = request.principal ? {} : lines.next({ address: clientAddressOf(request.socket) });
     if (line) logger.info('api.request', { ...describe(request, reply), method, route, ...line });
@@ -32,6 +35,10 @@ export function installAccessLog(server: FastifyInstance, logger: Logger, regist
     }
     done();
   });
+}
+
+function isStream(request: ApiRequest): boolean {
+  return operationOf(request)?.answers.some(({ kind }) => kind === 'stream') ?? false;
 }
 
 function describe(request: ApiRequest, { statusCode, elapsedTime }: FastifyReply): Record<string, unknown> {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Principal } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import {
@@ -37,7 +38,9 @@ type Answered<Answer> = Answer extends { readonly schema: infer Schema extends z
   ? z.input<Schema>
   : Answer extends { readonly kind: 'text' }
     ? string
-    : void;
+    : Answer extends { readonly kind: 'stream' }
+      ? Readable
+      : void;
 type Answer<Id extends OperationId> = Answered<Operations[Id]['answers'][number]>;
 type Arguments<Id extends OperationId> = 'public' extends Operations[Id]['auth'] ? never[] : [Call<Id>, ...never[]];
 

@@ -4,6 +4,7 @@ import type {
   ApiToken,
   ApprovalPolicy,
   Assignment,
+  AuditEntry,
   Breaker,
   BootstrapToken,
   Bundle,
@@ -28,6 +29,7 @@ import type {
 } from '@fairlead/contracts';
 import type { ObjectEvent } from '@fairlead/desired-state';
 import type { TestAuthority } from '@fairlead/testing';
+import { auditEntry } from './audit-entry.js';
 
 /** A login of somebody, as far as the access service would keep it. */
 export interface ScriptedLogin {
@@ -137,6 +139,10 @@ export class Script {
   readonly rotationsRefused = new Set<string>();
   /** Who the API said asks for changes about GitOps. */
   readonly actors: string[] = [];
+  /** Of every tenant, numbered from 1. */
+  auditLog: AuditEntry[] = [1, 2, 3].map(auditEntry);
+  /** Why what is behind this number cannot be read now. */
+  auditFailure: (after: number) => Error | undefined = () => undefined;
   /** How often the access service was asked whose a token is. */
   authentications = 0;
   revoked = false;

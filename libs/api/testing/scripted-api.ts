@@ -8,6 +8,7 @@ import { Script, serveScript, type ScriptedServices } from './scripted-services.
 
 export { bootstrapToken, gatewayCertificates, waitingAgent } from './enrolment-request.js';
 export { grantTo, userOf } from './somebody.js';
+export { auditEntry } from './audit-entry.js';
 export { deployKey, hostKey } from './scripted-git-keys.js';
 export { clusterGitOps, installerReport, rollout } from './scripted-gitops.js';
 
@@ -36,20 +37,22 @@ const TEST_DOORS: readonly Door[] = [
   { name: 'gateway-b', url: 'https://127.0.0.1:7543' },
 ];
 
-export interface ScriptedApiOptions extends Pick<ApiOptions, 'handshakeTimeoutMs'> {
+export interface ScriptedApiOptions extends Pick<ApiOptions, 'handshakeTimeoutMs' | 'pace'> {
+  /** On which somebody else answers for the audit service; default: one of its own, and a scripted one. */
+  readonly nats?: SecuredNats;
   /** How long certificates live; default 3,600,000. */
   readonly certificateMs?: number;
 }
 
 /** Starts everything; the API listens on a free port of 127.0.0.1. */
 export async function startScriptedApi(options: ScriptedApiOptions = {}): Promise<ScriptedApi> {
-  const { certificateMs, ...limits } = options;
+  const { certificateMs, nats: given, ...limits } = options;
   await using stack = new AsyncDisposableStack();
   const scratch = stack.use(await scratchDir());
-  const nats = stack.use(await startSecuredNats(scratch.file('nats')));
+  const nats = given ?? stack.use(await startSecuredNats(scratch.file('nats')));
   const script = new Script(await testAuthority());
   script.certificateMs = certificateMs ?? script.certificateMs;
-  const services = stack.use(await serveScript(nats, script));
+  const services = stack.use(await serveScript(nats, script, { audit: given === undefined }));
   const logLines: string[] = [];
   const logger = createLogger('api', 'debug', { write: (line: string) => void logLines.push(line) });
   const caller = { role: 'api', credential: 'api' } as const;

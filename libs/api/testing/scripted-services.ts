@@ -28,6 +28,7 @@ import { KeysScript } from './scripted-keys.js';
 import { LoginsScript } from './scripted-logins.js';
 import { PassagesScript } from './scripted-passages.js';
 import { Script } from './script.js';
+import { SubscribersScript } from './scripted-subscribers.js';
 import { ForgottenTenantsScript, TenantsScript } from './scripted-tenants.js';
 
 export { Script };
@@ -39,11 +40,15 @@ export interface ScriptedServices extends AsyncDisposable {
   startGitops(): Promise<void>;
 }
 
-/** Answers as registration, as keys, as gitops, as the access service and as the audit service. */
-export async function serveScript(nats: SecuredNats, script: Script): Promise<ScriptedServices> {
+/** Answers as registration, as keys, as gitops, as the access service and, if it is said, as the audit service. */
+export async function serveScript(
+  nats: SecuredNats,
+  script: Script,
+  says: { readonly audit: boolean } = { audit: true },
+): Promise<ScriptedServices> {
   const keys = await serve(nats, 'keys', script);
   const access = await serve(nats, 'access', script);
-  const audit = await serve(nats, 'audit', script);
+  const audit = says.audit ? await serve(nats, 'audit', script) : undefined;
   let gitops = await serve(nats, 'gitops', script);
   let registration = await serve(nats, 'registration', script);
   return {
@@ -56,7 +61,7 @@ export async function serveScript(nats: SecuredNats, script: Script): Promise<Sc
       gitops = await serve(nats, 'gitops', script);
     },
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([keys.close(), access.close(), audit.close(), gitops.close(), registration.close()]);
+      await Promise.all([keys.close(), access.close(), audit?.close(), gitops.close(), registration.close()]);
     },
   };
 }
@@ -197,7 +202,7 @@ class RegistrationScript {
 }
 
 const SCRIPTS = {
-  audit: [AuditScript],
+  audit: [AuditScript, SubscribersScript],
   access: [AccessScript, AccessControlsScript, LoginsScript, ForgottenTenantsScript],
   keys: [KeysScript, CaScript, EndpointsScript, GitKeysScript],
   gitops: [CatalogScript, GitOpsScript],

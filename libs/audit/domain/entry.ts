@@ -1,12 +1,13 @@
 import {
   DEFAULT_TENANT,
   NO_TENANT,
+  isPassage,
   type AuditEntry,
   type AuditEntryKind,
   type AuditRecord,
   type AuditedPassage,
-  type LostPassages,
 } from '@fairlead/contracts';
+import { assertNever } from '@fairlead/errors';
 import { facet, facetsOf, storable, type Facet } from './facets.js';
 
 /** What is about to be numbered. */
@@ -34,7 +35,15 @@ export function logOf(tenantId: string): string {
 }
 
 export function entryOfRecord(record: AuditRecord, source: string): NewEntry {
-  return record.phase === 'lost' ? entryOfLost(record, source) : entryOfPassage(record, source);
+  if (isPassage(record)) return entryOfPassage(record, source);
+  const { tenantId, at } = record;
+  return ownEntry(KINDS[record.phase], {
+    tenantId,
+    at: new Date(at),
+    source,
+    action: actionOfOwn(record),
+    body: record,
+  });
 }
 
 function entryOfPassage(record: AuditedPassage, source: string): NewEntry {
@@ -83,9 +92,23 @@ function actionOf({ kind, resource, url, target, phase }: AuditedPassage): strin
   return short(phase === 'intent' ? `${words} (begins)` : words);
 }
 
-function entryOfLost(record: LostPassages, source: string): NewEntry {
-  const action = `${record.count} records lost: ${record.why}`;
-  return ownEntry('lost', { tenantId: record.tenantId, at: new Date(record.at), source, action, body: record });
+const KINDS = { lost: 'lost', rules: 'rules', handshakes: 'handshakes' } as const;
+
+function actionOfOwn(record: Exclude<AuditRecord, AuditedPassage>): string {
+  switch (record.phase) {
+    case 'lost':
+      return `${record.count} records lost: ${record.why}`;
+    case 'handshakes':
+      return `${record.count} handshakes refused at the door ${record.door}: ${record.cause}`;
+    case 'rules': {
+      const hash = record.hash.slice(0, 12);
+      return record.state === 'in-force'
+        ? `${record.rules} rules of what is put on record, of the file ${hash}, are in force at ${record.replica}`
+        : `rules of the file ${hash} are refused at ${record.replica}: ${record.why}`;
+    }
+    default:
+      return assertNever(record);
+  }
 }
 
 /** One that the audit service makes itself, or that says nothing of anybody. */

@@ -1,7 +1,12 @@
-import { inTransaction } from '@fairlead/persistence';
+import { inTransaction, readFrom } from '@fairlead/persistence';
+import { ownEntry } from '../domain/entry.js';
 import { forgetReceived } from '../store/inbox.js';
 import { dropPartitions, makePartitions } from '../store/partitions.js';
+import { sizeOf } from '../store/search.js';
+import { markTaken, segmentsToTake, type OldSegments } from '../store/segments.js';
+import { addEntries } from './add-entries.js';
 import type { Runtime } from './runtime.js';
+import { AUDIT_SOURCE } from './take-batch.js';
 
 const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 4;
@@ -20,6 +25,9 @@ export async function makeDays(runtime: Runtime): Promise<void> {
 export async function keepDays(runtime: Runtime, retentionDays: number): Promise<void> {
   await makeDays(runtime);
   const ago = (days: number): Date => new Date(runtime.now().getTime() - days * DAY_MS);
+  // Each log says so first: what goes away without a word was taken by somebody else.
+  for (const segments of await readFrom(runtime.database, (manager) => segmentsToTake(manager, ago(retentionDays))))
+    await sayTaken(runtime, segments);
   const dropped = await inTransaction(runtime.database, (manager) => dropPartitions(manager, ago(retentionDays)));
   if (dropped.length > 0) runtime.logger.info('audit.days_dropped', { days: dropped, retentionDays });
   for (let forgotten = FORGOTTEN_AT_ONCE; forgotten === FORGOTTEN_AT_ONCE;) {
@@ -27,4 +35,17 @@ export async function keepDays(runtime: Runtime, retentionDays: number): Promise
       forgetReceived(manager, ago(INBOX_DAYS), FORGOTTEN_AT_ONCE),
     );
   }
+}
+
+async function sayTaken(runtime: Runtime, segments: OldSegments): Promise<void> {
+  const { tenantId, first, last, firstDay, lastDay } = segments;
+  await inTransaction(runtime.database, async (manager) => {
+    if (!(await markTaken(manager, segments))) return;
+    const size = await sizeOf(manager, tenantId);
+    const body = { statement: 'retention', first, last, size, firstDay, lastDay };
+    const action = `entries ${first} to ${last} taken by the retention`;
+    await addEntries(runtime, manager, [
+      ownEntry('retention', { tenantId, at: runtime.now(), source: AUDIT_SOURCE, action, body }),
+    ]);
+  });
 }

@@ -1,13 +1,9 @@
-import type { Logger } from '@fairlead/observability';
-import type { DataSource } from 'typeorm';
+import type { ServiceRuntime } from '@fairlead/events';
 import type { AppendToLog } from '../store/entries.js';
 
 /** What every use case of the service works with. */
-export interface Runtime {
-  readonly database: DataSource;
-  readonly logger: Logger;
+export interface Runtime extends ServiceRuntime {
   readonly appendToLog: AppendToLog;
-  readonly now: () => Date;
   readonly counts: Counts;
 }
 
@@ -20,7 +16,7 @@ export interface Counts {
   failed(part: Part): void;
 }
 
-export type Part = 'records' | 'events' | 'gaps' | 'intents' | 'partitions';
+export type Part = 'records' | 'events' | 'gaps' | 'intents' | 'partitions' | 'subscribers';
 
 export const countNothing: Counts = {
   entries: () => undefined,

@@ -17,10 +17,17 @@ export type IsGone = (producer: string, beganAt: Date) => boolean;
  */
 export async function settleIntents(runtime: Runtime, isGone: IsGone, afterMs: number): Promise<number> {
   const before = new Date(runtime.now().getTime() - afterMs);
-  const open = await readFrom(runtime.database, (manager) => intentsBefore(manager, before, AT_ONCE));
-  const orphaned = open.filter(({ producer, at }) => isGone(producer, at));
-  for (const intent of orphaned) await settle(runtime, intent);
-  return orphaned.length;
+  let [settled, after] = [0, undefined as OpenIntent | undefined];
+  for (;;) {
+    const page = { limit: AT_ONCE, after };
+    const open = await readFrom(runtime.database, (manager) => intentsBefore(manager, before, page));
+    const orphaned = open.filter(({ producer, at }) => isGone(producer, at));
+    for (const intent of orphaned) await settle(runtime, intent);
+    settled += orphaned.length;
+    after = open.at(-1);
+    // Those of gateways that live may be many: tunnels are open for days.
+    if (open.length < AT_ONCE) return settled;
+  }
 }
 
 async function settle(runtime: Runtime, intent: OpenIntent): Promise<void> {

@@ -49,6 +49,10 @@ async function signed(rpc: RpcClient, database: DataSource, tree: StoredTree): P
   if (first.signed) return first.tree;
   // It was signed, and the answer did not come here: the proof has to be from there.
   const { incarnation, size } = first.tree;
+  if (incarnation === tree.incarnation - 1 && tree.signedSize === 0) {
+    const what = `the audit log of ${tree.tenantId} is about to begin anew`;
+    throw new FairleadError('CONFLICT', `${what}, and it was not finished: fairlead audit begin-anew, once more`);
+  }
   if (incarnation !== tree.incarnation || size > tree.size) {
     const why = `${size} records of it were signed, and ${tree.size} are there: the database was restored to an earlier point, or somebody took records away`;
     throw new FairleadError('CONFLICT', `the audit log of ${tree.tenantId} has lost records: ${why}`);

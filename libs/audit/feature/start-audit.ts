@@ -1,17 +1,28 @@
 import { messageOf } from '@fairlead/errors';
 import { RunLoop } from '@fairlead/loop';
+import { SubscriberConsumers, createRpcClient } from '@fairlead/messaging';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { announceGaps } from './announce-gaps.js';
 import { AuditController } from './audit.controller.js';
 import { AuditLogController } from './audit-log.controller.js';
 import { AuditLog } from './audit-log.js';
+import type { AskedWitness } from './ask-witnesses.js';
 import { AuditTree } from './audit-tree.js';
+import { AuditWitnesses } from './audit-witnesses.js';
+import { BeginAnew } from './begin-anew.js';
 import { Ingest } from './ingest.js';
+import { KeptConsumers } from './kept-consumers.js';
 import { keepDays, makeDays } from './keep-days.js';
 import { LiveGateways } from './live-gateways.js';
 import type { Part, Runtime } from './runtime.js';
 import { settleIntents } from './settle-intents.js';
+import { Subscribers } from './subscribers.js';
+import { SubscribersController } from './subscribers.controller.js';
+import { startWebhooks } from './webhooks/start-webhooks.js';
+import type { WebhookOptions } from './webhooks/webhook-runtime.js';
+import { Webhooks } from './webhooks/webhooks.js';
+import { WebhooksController } from './webhooks/webhooks.controller.js';
 
 export interface AuditOptions {
   readonly retentionDays: number;
@@ -21,6 +32,9 @@ export interface AuditOptions {
   readonly gatewaySilenceMs: number;
   /** How often gaps and intents are looked at. */
   readonly lookEveryMs: number;
+  /** Those that are asked to cosign the logs, to be told of. */
+  readonly witnesses: readonly AskedWitness[];
+  readonly webhooks: WebhookOptions;
 }
 
 export interface StartedAudit extends AsyncDisposable {
@@ -29,6 +43,9 @@ export interface StartedAudit extends AsyncDisposable {
 }
 
 const DAYS_EVERY_MS = 3_600_000;
+/** Its replicas have one credential. */
+const AUDIT = { role: 'audit', credential: 'audit' } as const;
+const CONSUMERS_EVERY_MS = 30_000;
 
 @Module({})
 class AuditModule {}
@@ -50,15 +67,22 @@ export async function startAudit(runtime: Runtime, nats: NatsConnection, options
   const { gatewaySilenceMs } = options;
   const isGone = (producer: string, at: Date): boolean => gateways.isGone(producer, at, gatewaySilenceMs);
   loop('intents', options.lookEveryMs, () => settleIntents(runtime, isGone, gatewaySilenceMs));
+  const consumers = new KeptConsumers(runtime.database, new SubscriberConsumers(nats));
+  loop('subscribers', CONSUMERS_EVERY_MS, () => consumers.followAll());
   parts.use(new Ingest(runtime, nats, 'audit'));
   parts.use(new Ingest(runtime, nats, 'events'));
+  const { webhooks } = parts.use(startWebhooks(runtime, nats, options.webhooks));
   return {
     module: {
       module: AuditModule,
-      controllers: [AuditController, AuditLogController],
+      controllers: [AuditController, AuditLogController, SubscribersController, WebhooksController],
       providers: [
         { provide: AuditLog, useValue: new AuditLog(runtime) },
+        { provide: Subscribers, useValue: new Subscribers(runtime, consumers, webhooks) },
+        { provide: Webhooks, useValue: webhooks },
         { provide: AuditTree, useValue: new AuditTree(runtime.database) },
+        { provide: BeginAnew, useValue: new BeginAnew(runtime, createRpcClient(nats, AUDIT)) },
+        { provide: AuditWitnesses, useValue: new AuditWitnesses(runtime.database, options.witnesses) },
       ],
     },
     [Symbol.asyncDispose]: () => parts.disposeAsync(),

@@ -1,4 +1,4 @@
-import { DEFAULT_TENANT, type AuditedPassage } from '@fairlead/contracts';
+import { DEFAULT_TENANT, isPassage, type AuditedPassage } from '@fairlead/contracts';
 import type { EntityManager } from 'typeorm';
 import { entryOfRecord, logOf, outcomeFacet, ownEntry, type NewEntry } from '../domain/entry.js';
 import type { ReadBatch } from '../domain/read-batch.js';
@@ -97,7 +97,7 @@ async function followIntents(
   read: readonly NumberedRecord[],
   numbered: readonly Numbered[],
 ): Promise<void> {
-  const passages = read.flatMap(({ read: { record } }) => (record && record.phase !== 'lost' ? [record] : []));
+  const passages = read.flatMap(({ read: { record } }) => (record && isPassage(record) ? [record] : []));
   const intents = passages.filter(({ phase }) => phase === 'intent');
   const outcomes = new Set(passages.filter(({ phase }) => phase === 'outcome').map(({ id }) => id));
   const open = intents.filter(({ id }) => !outcomes.has(id));

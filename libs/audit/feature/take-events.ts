@@ -13,8 +13,8 @@ import type { Runtime } from './runtime.js';
 
 export interface ReceivedEvent {
   readonly message: ConsumedMessage;
-  /** Who tells it, as NATS vouches for. */
-  readonly role: string;
+  /** Who tells it, as NATS vouches for: a service's role, a gateway's name. */
+  readonly teller: string;
   readonly event: Envelope;
 }
 
@@ -23,12 +23,16 @@ export function readEvent(message: ConsumedMessage): ReceivedEvent | null {
   const read = Envelope.safeParse(parse(message.data));
   if (!read.success) return null;
   const event = read.data;
-  const [, , tenantId, role = '', ...type] = message.subject.split('.');
+  const [, , tenantId, word = '', ...type] = message.subject.split('.');
   const honest =
-    event.tenantid === tenantId &&
-    event.type === `dev.fairlead.${type.join('.')}` &&
-    event.source.startsWith(`/fairlead/${role}/`);
-  return honest ? { message, role, event } : null;
+    event.tenantid === tenantId && event.type === `dev.fairlead.${type.join('.')}` && isSource(event.source, word);
+  return honest ? { message, teller: word.slice(word.indexOf(':') + 1), event } : null;
+}
+
+/** Whether the source of an event is who its subject names: `gateway:gateway-a` is one replica. In the stream are those, too, of the time before replicas named themselves; nobody may publish these any more. */
+function isSource(source: string, word: string): boolean {
+  const [role, replica] = word.split(':');
+  return replica === undefined ? source.startsWith(`/fairlead/${role}/`) : source === `/fairlead/${role}/${replica}`;
 }
 
 /** In one transaction; of events that have the same id and teller, the first one counts, however much later another one comes. */
@@ -37,12 +41,12 @@ export async function takeEvents(
   manager: EntityManager,
   received: readonly ReceivedEvent[],
 ): Promise<void> {
-  const ids = received.map(({ role, event }) => ({ source: role, id: event.id.toLowerCase() }));
+  const ids = received.map(({ teller, event }) => ({ source: teller, id: event.id.toLowerCase() }));
   const fresh = await takeNew(manager, ids, runtime.now());
   const entries: NewEntry[] = [];
-  for (const { role, event } of received) {
+  for (const { teller, event } of received) {
     // Of two with the same id in one go, the first.
-    if (fresh.delete(`${role} ${event.id.toLowerCase()}`)) entries.push(entryOfEvent(event, role));
+    if (fresh.delete(`${teller} ${event.id.toLowerCase()}`)) entries.push(entryOfEvent(event, teller));
   }
   runtime.counts.repeated('events', received.length - entries.length);
   await addEntries(runtime, manager, entries);

@@ -1,5 +1,6 @@
 import type { AuditEvidence } from '@fairlead/contracts';
 import type { EntityManager } from 'typeorm';
+import { sinceNumber } from './search.js';
 
 interface Row {
   readonly number: string;
@@ -13,9 +14,14 @@ export async function evidenceAfter(
   tenantId: string,
   { after, upTo, limit }: { readonly after: number; readonly upTo: number; readonly limit: number },
 ): Promise<AuditEvidence[]> {
+  const parameters: unknown[] = [tenantId, after, upTo];
+  const parameter = (value: unknown): string => `$${parameters.push(value)}`;
+  const conditions = ['tenant_id = $1', 'number > $2', 'number <= $3'];
+  conditions.push(...(await sinceNumber(manager, tenantId, after, parameter)));
+  // In the order of an index that each day has: numbers go up with the time of recording.
   const rows = (await manager.query(
-    'select number, body, nonce from entries where tenant_id = $1 and number > $2 and number <= $3 order by number limit $4',
-    [tenantId, after, upTo, limit],
+    `select number, body, nonce from entries where ${conditions.join(' and ')} order by recorded_at, number limit ${parameter(limit)}`,
+    parameters,
   )) as Row[];
   return rows.map(({ number, body, nonce }) => ({
     number: Number(number),

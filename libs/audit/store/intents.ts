@@ -47,12 +47,17 @@ export async function closeIntents(
   ]);
 }
 
-/** Those that began before then, the oldest first. */
-export async function intentsBefore(manager: EntityManager, before: Date, limit: number): Promise<OpenIntent[]> {
+/** Those that began before then, the oldest first, behind the one that is given. */
+export async function intentsBefore(
+  manager: EntityManager,
+  before: Date,
+  { limit, after }: { readonly limit: number; readonly after: OpenIntent | undefined },
+): Promise<OpenIntent[]> {
+  const behind = after ? 'and (at, producer, passage_id) > ($3, $4, $5)' : '';
   const rows = (await manager.query(
     `select producer, passage_id as "passageId", epoch, tenant_id as "tenantId", number, at, user_name as "user", cluster, action
-       from open_intents where at < $1 order by at limit $2`,
-    [before, limit],
+       from open_intents where at < $1 ${behind} order by at, producer, passage_id limit $2`,
+    [before, limit, ...(after ? [after.at, after.producer, after.passageId] : [])],
   )) as (Omit<OpenIntent, 'number'> & { number: string })[];
   return rows.map((row) => ({ ...row, number: Number(row.number) }));
 }

@@ -1,5 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { LOG_MIGRATIONS } from './log-migrations.js';
+import { SUBSCRIBER_MIGRATIONS } from './subscriber-migrations.js';
+import { WEBHOOK_MIGRATIONS } from './webhook-migrations.js';
 
 /** Forward only, in order. A released one is never changed. */
 class AuditLog1795961000000 implements MigrationInterface {
@@ -89,4 +91,9 @@ const TABLES_V1 = [
   )`,
 ];
 
-export const AUDIT_MIGRATIONS = [AuditLog1795961000000, ...LOG_MIGRATIONS];
+export const AUDIT_MIGRATIONS = [
+  AuditLog1795961000000,
+  ...LOG_MIGRATIONS,
+  ...SUBSCRIBER_MIGRATIONS,
+  ...WEBHOOK_MIGRATIONS,
+];

@@ -35,8 +35,8 @@ export async function entriesBefore(
   const { conditions, parameters, parameter } = whereOf(tenantId, filter);
   if (before !== undefined) {
     conditions.push(`number < ${parameter(before)}`);
-    const day = await dayOf(manager, tenantId, before);
-    if (day) conditions.push(`recorded_at < (${parameter(day)}::date + 1)::timestamp at time zone 'UTC'`);
+    const moment = await momentOf(manager, tenantId, before);
+    if (moment) conditions.push(`recorded_at <= ${parameter(moment.latest)}::timestamptz`);
   }
   const sql = `select ${COLUMNS} from entries where ${conditions.join(' and ')}
     order by recorded_at desc, number desc limit ${limit}`;
@@ -51,10 +51,11 @@ export async function entriesAfter(
 ): Promise<AuditEntry[]> {
   const { conditions, parameters, parameter } = whereOf(tenantId, filter);
   conditions.push(`number > ${parameter(after)}`, `number <= ${parameter(upTo)}`);
-  const day = after > 0 ? await dayOf(manager, tenantId, after) : undefined;
-  if (day) conditions.push(`recorded_at >= ${parameter(day)}::date::timestamp at time zone 'UTC'`);
+  conditions.push(...(await sinceNumber(manager, tenantId, after, parameter)));
+  // Both are the same order. By time the first entry of a moment is found at once; by number what is behind another one, and nothing is sorted, whatever is known of the table.
+  const order = filter.from !== undefined && after === 0 ? 'recorded_at, number' : 'number';
   const sql = `select ${COLUMNS} from entries where ${conditions.join(' and ')}
-    order by recorded_at, number limit ${limit}`;
+    order by ${order} limit ${limit}`;
   return (await manager.query<EntryRow[]>(sql, parameters)).map(toEntry);
 }
 
@@ -92,13 +93,39 @@ function whereOf(tenantId: string, filter: AuditFilter) {
   return { conditions, parameters, parameter };
 }
 
-/** On which an entry of this number was recorded, so that days on the far side of it are not looked at. */
-async function dayOf(manager: EntityManager, tenantId: string, number: number): Promise<string | undefined> {
-  const [row] = (await manager.query(
-    `select day::text from segments where tenant_id = $1 and first_number <= $2 order by day desc limit 1`,
+/** Numbers above this one were recorded no earlier: a condition on `entries`, so that days that are over before are not looked at. */
+export async function sinceNumber(
+  manager: EntityManager,
+  tenantId: string,
+  after: number,
+  parameter: (value: unknown) => string,
+): Promise<string[]> {
+  const moment = after > 0 ? await momentOf(manager, tenantId, after) : undefined;
+  return moment ? [`recorded_at >= ${parameter(moment.earliest)}::timestamptz`] : [];
+}
+
+export interface Moment {
+  readonly earliest: string;
+  readonly latest: string;
+}
+
+/**
+ * When an entry of this number was recorded, so that nothing on the far side of it is looked at: times never go down from one number to the next. Where it is not kept
+ * any more, the day. To the microsecond, which a Date does not hold.
+ */
+export async function momentOf(manager: EntityManager, tenantId: string, number: number): Promise<Moment | undefined> {
+  const [day] = (await manager.query(
+    `select (day::timestamp at time zone 'UTC')::text as earliest, ((day + 1)::timestamp at time zone 'UTC')::text as latest
+       from segments where tenant_id = $1 and first_number <= $2 order by day desc limit 1`,
     [tenantId, number],
-  )) as { day: string }[];
-  return row?.day;
+  )) as Moment[];
+  if (!day) return undefined;
+  const [entry] = (await manager.query(
+    `select recorded_at::text as at from entries
+      where tenant_id = $1 and number = $2 and recorded_at >= $3::timestamptz and recorded_at < $4::timestamptz`,
+    [tenantId, number, day.earliest, day.latest],
+  )) as { at: string }[];
+  return entry ? { earliest: entry.at, latest: entry.at } : day;
 }
 
 function toEntry(row: EntryRow): AuditEntry {

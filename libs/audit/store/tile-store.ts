@@ -1,3 +1,4 @@
+import { readFrom } from '@fairlead/persistence';
 import {
   HASH_BYTES,
   decodeEntryBundle,
@@ -7,7 +8,7 @@ import {
   type Tile,
   type TileReader,
 } from '@fairlead/transparency-log';
-import type { EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 
 /** One tree: of a tenant, and which of its trees. */
 export interface TreeName {
@@ -38,9 +39,12 @@ export class StoredTiles implements TileReader {
 
   async #read(kind: number, index: number): Promise<Uint8Array | undefined> {
     const { tenantId, incarnation } = this.tree;
+    // What a log that began anew has not written itself is as the one before left it. Named one by one, they are looked up by the key.
+    const incarnations = Array.from({ length: incarnation }, (_, at) => at + 1);
     const rows = (await this.manager.query(
-      'select bytes from audit_tiles where tenant_id = $1 and incarnation = $2 and kind = $3 and index = $4',
-      [tenantId, incarnation, kind, index],
+      `select bytes from audit_tiles where tenant_id = $1 and incarnation = any($2::int[]) and kind = $3 and index = $4
+        order by incarnation desc limit 1`,
+      [tenantId, incarnations, kind, index],
     )) as { bytes: Buffer }[];
     return rows[0]?.bytes;
   }
@@ -58,5 +62,21 @@ export class StoredTiles implements TileReader {
        on conflict (tenant_id, incarnation, kind, index) do update set bytes = excluded.bytes`,
       [tenantId, incarnation, kind, index, Buffer.from(bytes)],
     );
+  }
+}
+
+/** The same, each read on its own: for whoever waits for somebody outside meanwhile, and holds no connection. */
+export class TilesOfDatabase implements TileReader {
+  constructor(
+    private readonly database: DataSource,
+    private readonly tree: TreeName,
+  ) {}
+
+  readTile(tile: Tile): Promise<Uint8Array | undefined> {
+    return readFrom(this.database, (manager) => new StoredTiles(manager, this.tree).readTile(tile));
+  }
+
+  readEntryBundle(bundle: EntryBundle): Promise<Uint8Array | undefined> {
+    return readFrom(this.database, (manager) => new StoredTiles(manager, this.tree).readEntryBundle(bundle));
   }
 }

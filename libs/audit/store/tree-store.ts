@@ -11,8 +11,8 @@ export interface StoredTree {
   readonly signedSize: number;
 }
 
-type Row = Omit<StoredTree, 'size' | 'signedSize'> & { readonly size: string; readonly signedSize: string };
-const COLUMNS = `tenant_id as "tenantId", incarnation, size, root, signed_size as "signedSize"`;
+export type TreeRow = Omit<StoredTree, 'size' | 'signedSize'> & { readonly size: string; readonly signedSize: string };
+export const TREE_COLUMNS = `tenant_id as "tenantId", incarnation, size, root, signed_size as "signedSize"`;
 
 /** Made where there is none. Whoever has it is the one who appends to it, until the transaction ends. */
 export async function lockTree(manager: EntityManager, tenantId: string): Promise<StoredTree> {
@@ -44,6 +44,10 @@ export async function saveTree(manager: EntityManager, tree: StoredTree): Promis
 }
 
 async function select(manager: EntityManager, where: string, values: unknown[]): Promise<StoredTree[]> {
-  const rows = (await manager.query(`select ${COLUMNS} from audit_trees ${where}`, values)) as Row[];
-  return rows.map((row) => ({ ...row, size: Number(row.size), signedSize: Number(row.signedSize) }));
+  const rows = (await manager.query(`select ${TREE_COLUMNS} from audit_trees ${where}`, values)) as TreeRow[];
+  return rows.map(toStoredTree);
+}
+
+export function toStoredTree(row: TreeRow): StoredTree {
+  return { ...row, size: Number(row.size), signedSize: Number(row.signedSize) };
 }

@@ -16,20 +16,35 @@ import { gatewayA, operator, startSecuredNats, type SecuredNats } from '@fairlea
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { AddressRanges, OutboundPosts } from '@fairlead/outbound';
 import { scratchDir } from '@fairlead/testing';
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
-import { AUDIT_MIGRATIONS, appendToTree, countNothing, startAudit, type AuditOptions, type Runtime } from '../index.js';
+import {
+  AUDIT_ENTITIES,
+  AUDIT_MIGRATIONS,
+  appendToTree,
+  countNothing,
+  meterNothing,
+  startAudit,
+  type AuditOptions,
+  type Runtime,
+} from '../index.js';
 
 const source = { role: 'audit', credential: 'audit' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 
 const OPTIONS: AuditOptions = {
+  webhooks: {
+    posts: new OutboundPosts({ rules: { allowed: AddressRanges.NONE, what: 'the URL of the webhook' } }),
+    meter: meterNothing,
+  },
   retentionDays: 400,
   gapGraceMs: 1_000,
   gatewaySilenceMs: 1_000,
   lookEveryMs: 100,
+  witnesses: [],
 };
 
 /** The audit service in this process, on a real Postgres and nats-server. */
@@ -37,6 +52,8 @@ export interface AuditFixture extends AsyncDisposable {
   readonly postgres: Running<PostgresInfo>;
   readonly nats: SecuredNats;
   readonly database: DataSource;
+  /** Of the service's own role. */
+  readonly databaseUrl: string;
   readonly asApi: RpcClient;
   /** What every process of the service is started with. */
   readonly runtime: Runtime;
@@ -48,6 +65,8 @@ export interface AuditFixture extends AsyncDisposable {
   /** Whatever the bytes, on a subject of one's own. */
   publishBytes(subject: string, bytes: string, as?: Holder): Promise<void>;
   beat(holder: Holder, beat: number, startedAt: Date, instance: string): Promise<void>;
+  /** To take consumers away. */
+  consumersAsOperator(): Promise<JetStreamManager['consumers']>;
   /** Messages of the stream that nobody has acknowledged. */
   waiting(): Promise<number>;
   /** Oldest first. */
@@ -77,7 +96,9 @@ export async function auditFixture(): Promise<AuditFixture> {
   const asApi = createRpcClient(await as(api), api);
   const runtime: Runtime = {
     database,
+    source,
     logger: silentLogger,
+    onCommitted: () => undefined,
     appendToLog: appendToTree,
     counts: countNothing,
     now: () => new Date(),
@@ -87,6 +108,7 @@ export async function auditFixture(): Promise<AuditFixture> {
     postgres,
     nats,
     database,
+    databaseUrl: url,
     asApi,
     runtime,
     start: (options = {}, changed = {}) => startProcess(nats, url, runtime, options, changed),
@@ -97,6 +119,7 @@ export async function auditFixture(): Promise<AuditFixture> {
       const value = heartbeat(holder.credential, beat, startedAt, instance);
       await putKv(await as(holder), BUCKETS.routes, routeKeys.gateway(holder.credential, instance), value);
     },
+    consumersAsOperator: async () => (await jetstreamManager(await as(operator))).consumers,
     waiting: async () => {
       const manager = await jetstreamManager(await as(operator));
       return (await manager.streams.info(AUDIT_STREAM)).state.messages;
@@ -109,7 +132,7 @@ export async function auditFixture(): Promise<AuditFixture> {
 async function open(url: string): Promise<DataSource> {
   const database = createDatabase({
     service: 'audit',
-    entities: [],
+    entities: AUDIT_ENTITIES,
     migrations: AUDIT_MIGRATIONS,
     url,
     logger: silentLogger,
@@ -185,7 +208,18 @@ export function passage(said: Partial<AuditedPassage> = {}): AuditedPassage {
     owner: 'gateway-a',
     clusterId: randomUUID(),
     cluster: 'demo',
-    identity: { kind: 'user', name: 'dana', proof: { kind: 'token', id: randomUUID(), of: 'login' } },
+    ingress: 'gateway-a',
+    session: '',
+    requestUri: '/api/v1/namespaces/shop/pods/cart-0',
+    userAgent: 'kubectl/v1.34.0',
+    identity: {
+      kind: 'user',
+      name: 'dana',
+      groups: ['corp:shop'],
+      groupsCut: false,
+      session: randomUUID(),
+      proof: { kind: 'token', id: randomUUID(), of: 'login' },
+    },
     as: '',
     grantIds: [],
     method: 'GET',

@@ -1,3 +1,4 @@
+import { tellerOf, type Role } from '@fairlead/contracts';
 import { EVENTS, type EventType } from '../catalog.js';
 import { EVENT_TYPE_PREFIX } from '../envelope.js';
 import type { Schemas } from './compatibility.js';
@@ -49,14 +50,18 @@ export function asyncApi(): AsyncApi {
 function channelOf(type: EventType): unknown {
   const { owners } = ABOUT_EVENTS[type];
   return {
-    address: `fairlead.events.{tenant}.{role}.${type.slice(EVENT_TYPE_PREFIX.length)}`,
+    address: `fairlead.events.{tenant}.{teller}.${type.slice(EVENT_TYPE_PREFIX.length)}`,
     description: ABOUT_EVENTS[type].means,
     parameters: {
       tenant: { description: 'The id of a tenant; _ for what belongs to none.' },
-      role: { description: 'Who tells it.', enum: owners },
+      teller: { description: 'Who tells it.', examples: owners.map(tellerWord) },
     },
     messages: { event: { $ref: pointer('components', 'messages', type) } },
   };
+}
+
+function tellerWord(role: Role): string {
+  return tellerOf({ role, credential: role === 'gateway' ? 'gateway-a' : role });
 }
 
 function messageOf(type: EventType): unknown {

@@ -22,8 +22,10 @@ describe('the catalogue of events', () => {
     const { channels } = document as unknown as { channels: Record<string, { address: string }> };
     for (const type of types) {
       for (const owner of ABOUT_EVENTS[type].owners) {
-        const address = channels[type]?.address.replace('{tenant}', 'default').replace('{role}', owner);
-        expect(address).toBe(eventSubject('default', owner, type));
+        const source = { role: owner, credential: owner === 'gateway' ? 'gateway-a' : owner };
+        const teller = owner === 'gateway' ? 'gateway:gateway-a' : owner;
+        const address = channels[type]?.address.replace('{tenant}', 'default').replace('{teller}', teller);
+        expect(address).toBe(eventSubject('default', source, type));
       }
     }
   });

@@ -8,7 +8,7 @@ import { ABOUT_EVENTS } from './owners.js';
 const HEAD = `# Events
 
 What happens is told as CloudEvents 1.0 in JSON, on the subject \`fairlead.events.<tenant>.<owner>.<type without dev.fairlead.>\` of the JetStream stream
-\`FAIRLEAD_EVENTS\`. This page and [events/asyncapi.json](events/asyncapi.json) (AsyncAPI 3, with a JSON schema and an example of each type) are generated from
+\`FAIRLEAD_EVENTS\`; of a gateway the owner is \`gateway:<its name>\` there. [Subscribers](subscribers.md) are told of them. This page and [events/asyncapi.json](events/asyncapi.json) (AsyncAPI 3, with a JSON schema and an example of each type) are generated from
 \`libs/events\`: change it there, then \`npm run generate\`.
 
 What you may rely on: a type with its version keeps the fields that it has, and what they mean. Fields may be added, which may be absent, and values of

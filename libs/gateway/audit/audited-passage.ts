@@ -7,11 +7,14 @@ import { kindOfRequest, kindOfStream } from '../passage/passage-kind.js';
 const LONGEST = {
   address: 64,
   grants: 8,
+  groups: 32,
   method: 16,
   name: 253,
   path: 1_024,
   proof: 128,
   target: 300,
+  uri: 2_048,
+  userAgent: 256,
   user: 256,
   verb: 64,
 };
@@ -47,13 +50,17 @@ function about(outcome: Outcome): Omit<AuditedPassage, Ended> {
     kind: kindOf(outcome),
     address: outcome.address.slice(0, LONGEST.address),
     traceId: outcome.traceId,
+    ingress: outcome.ingress,
     owner: way?.replica ?? null,
+    session: way?.sessionId ?? '',
     clusterId: clusterIdOf(outcome) ?? null,
     cluster: (asked.cluster ?? cluster?.name ?? '').slice(0, LONGEST.name),
     identity: identity ? identityOf(identity) : null,
     as: (grounds?.as ?? '').slice(0, LONGEST.user),
     grantIds: (grounds?.grantIds ?? []).slice(0, LONGEST.grants),
     method: asked.method.slice(0, LONGEST.method),
+    requestUri: (asked.uri ?? '').slice(0, LONGEST.uri),
+    userAgent: (asked.userAgent ?? '').slice(0, LONGEST.userAgent),
     ...attributesOf(asked),
     target: target ? `${target.host}:${target.port}`.slice(0, LONGEST.target) : '',
     stream: streamOf(asked),
@@ -66,11 +73,14 @@ function kindOf({ door, asked }: Outcome): AuditedPassage['kind'] {
   return asked.stream ? kindOfStream(asked.stream) : kindOfRequest(asked.attributes);
 }
 
-function identityOf({ kind, name, proof }: Identity): AuditedPassage['identity'] {
+function identityOf({ kind, name, proof, groups = [], session = '' }: Identity): AuditedPassage['identity'] {
   const of = proof.kind === 'token' ? proof.of : '';
   return {
     kind,
     name: name.slice(0, LONGEST.user),
+    groups: groups.slice(0, LONGEST.groups).map((group) => group.slice(0, LONGEST.user)),
+    groupsCut: groups.length > LONGEST.groups,
+    session,
     proof: { kind: proof.kind, id: proof.id.slice(0, LONGEST.proof), of },
   };
 }

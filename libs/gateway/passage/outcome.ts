@@ -14,6 +14,10 @@ export interface Identity {
   readonly name: string;
   readonly tenantId: string;
   readonly proof: Proof;
+  /** That they are in; absent: in none. */
+  readonly groups?: readonly string[] | undefined;
+  /** Of a person's login. */
+  readonly session?: string | undefined;
 }
 
 /** `of`: what sort of a token it is. */
@@ -29,7 +33,7 @@ export interface Grounds {
   readonly as?: string | undefined;
 }
 
-/** What is asked for. Never a header; a query only in `stream`, and the name of an object in a cluster there and in `attributes`. */
+/** What is asked for. Of headers only the user agent; a query only in `stream` and `uri`, and the name of an object in a cluster only there and in `attributes`. */
 export interface Asked {
   /** A peer may make one up: told up to 16 characters of it. */
   readonly method: string;
@@ -40,6 +44,10 @@ export interface Asked {
   readonly cluster?: string | undefined;
   /** Of a request at the Kubernetes API door, if they can be read. They name objects: for the audit alone. */
   readonly attributes?: RequestAttributes | undefined;
+  /** Path and query for the kube-apiserver, as `auditedUri` leaves them: for the audit alone. */
+  readonly uri?: string | undefined;
+  /** As the peer calls itself: for the audit alone. */
+  readonly userAgent?: string | undefined;
   /** Of a request to upgrade. It names objects and commands: for events and the audit alone, which are for auditors. */
   readonly stream?: (StreamRequest & Pick<Upgrade, 'protocol'>) | undefined;
 }

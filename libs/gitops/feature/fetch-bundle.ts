@@ -1,10 +1,8 @@
-import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { get, type RequestOptions } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
 import { BundleLimits } from '@fairlead/desired-state';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { isPublicAddress } from '../domain/public-address.js';
+import { AddressRanges, checkUrl, checkedLookup, type OutboundRules } from '@fairlead/outbound';
 
 export interface FetchOptions {
   /** Allows addresses of this machine and of private networks, for installations with a mirror of their own. Default false. */
@@ -25,35 +23,35 @@ const MAX_REDIRECTS = 5;
  */
 export async function fetchBundle(url: string, options: FetchOptions = {}): Promise<Buffer> {
   const signal = AbortSignal.timeout(options.timeoutMs ?? FETCH_TIMEOUT_MS);
-  let target = checkUrl(url, options);
+  const rules = rulesOf(options);
+  let target = checkUrl(url, rules);
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-    const answer = await request(target, options, signal);
+    const answer = await request(target, { options, rules }, signal);
     const { statusCode = 0, headers } = answer;
     if (statusCode === 200) return readBounded(answer, signal);
     answer.destroy();
     if (![301, 302, 303, 307, 308].includes(statusCode) || !headers.location) {
       throw unavailable(target, `answered ${statusCode}`);
     }
-    target = checkUrl(URL.parse(headers.location, target.href)?.href ?? '', options);
+    target = checkUrl(URL.parse(headers.location, target.href)?.href ?? '', rules);
   }
   throw unavailable(target, `was reached by more than ${MAX_REDIRECTS} redirects`);
 }
 
-function checkUrl(text: string, { privateAddresses = false }: FetchOptions): URL {
-  const url = URL.parse(text);
-  if (url?.protocol !== 'https:') throw refused('only https: is fetched');
-  if (url.username !== '' || url.password !== '') throw refused('it may hold no user or password');
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  // Nobody resolves an address, so nobody would look at it later.
-  if (isIP(host) !== 0 && !privateAddresses && !isPublicAddress(host)) throw refusedAddress(url);
-  return url;
+function rulesOf({ privateAddresses = false }: FetchOptions): OutboundRules {
+  return { allowed: privateAddresses ? AddressRanges.ALL : AddressRanges.NONE, what: 'the address of the bundle' };
 }
 
-function request(url: URL, options: FetchOptions, signal: AbortSignal): Promise<IncomingMessage> {
+interface Asking {
+  readonly options: FetchOptions;
+  readonly rules: OutboundRules;
+}
+
+function request(url: URL, { options, rules }: Asking, signal: AbortSignal): Promise<IncomingMessage> {
   const settings: RequestOptions = {
     signal,
     agent: false,
-    lookup: guarded(url, options.privateAddresses ?? false),
+    lookup: checkedLookup(rules, url),
     minVersion: 'TLSv1.2',
     headers: { accept: '*/*', 'user-agent': 'fairlead', 'accept-encoding': 'identity' },
     ...(options.ca === undefined ? {} : { ca: options.ca }),
@@ -63,21 +61,6 @@ function request(url: URL, options: FetchOptions, signal: AbortSignal): Promise<
       reject(error instanceof FairleadError ? error : unavailable(url, messageOf(error), error));
     });
   });
-}
-
-/** Resolves a name to the addresses that may be dialled; an error if one of them may not. */
-function guarded(url: URL, privateAddresses: boolean): LookupFunction {
-  return (hostname, options, callback) => {
-    systemLookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-      if (error) return callback(error, '');
-      if (!privateAddresses && !addresses.every(({ address }) => isPublicAddress(address))) {
-        return callback(refusedAddress(url), '');
-      }
-      const [first] = addresses;
-      if (options.all) return callback(null, addresses);
-      return first ? callback(null, first.address, first.family) : callback(unavailable(url, 'has no address'), '');
-    });
-  };
 }
 
 async function readBounded(answer: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
@@ -97,14 +80,6 @@ async function readBounded(answer: IncomingMessage, signal: AbortSignal): Promis
     throw new FairleadError('UNAVAILABLE', `the bundle could not be fetched: ${why}`, { cause });
   }
   return Buffer.concat(chunks);
-}
-
-function refused(why: string): FairleadError {
-  return new FairleadError('INVALID_ARGUMENT', `the address of the bundle is refused: ${why}`);
-}
-
-function refusedAddress({ hostname }: URL): FairleadError {
-  return refused(`${hostname} is not on the public internet`);
 }
 
 function unavailable({ hostname }: URL, why: string, cause?: unknown): FairleadError {

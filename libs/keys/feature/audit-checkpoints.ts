@@ -7,12 +7,15 @@ import { noteSigner, signCheckpoint, verifierKey, verifyConsistency } from '@fai
 import type { DataSource, EntityManager } from 'typeorm';
 import { sealedContext } from '../domain/sealed-context.js';
 import { findAuditLog, lockAuditLog, saveAuditLog, type StoredAuditLog } from '../store/audit-log-store.js';
+import type { CheckpointFiles } from './checkpoint-files.js';
 import type { CurrentCa } from './current-ca.js';
 
 interface Options {
   readonly database: DataSource;
   readonly source: Caller;
   readonly ca: Pick<CurrentCa, 'sealer' | 'trustDomain' | 'now'>;
+  /** Where checkpoints are outside the database. Where they are, they count, and not what the database says: it may have been restored, or changed. */
+  readonly files?: CheckpointFiles | undefined;
 }
 
 /** A new log begins as this one does. */
@@ -31,23 +34,30 @@ export class AuditCheckpoints {
 
   /** What was signed last; null: nothing yet. */
   async last(tenantId: string): Promise<SignedAuditTree | null> {
-    const held = await readFrom(this.#options.database, (manager) => findAuditLog(manager, tenantId));
-    return held && this.#shown(held);
+    return this.#last(tenantId, await readFrom(this.#options.database, (manager) => findAuditLog(manager, tenantId)));
+  }
+
+  /** In the files first: they are written before the database commits, so that they are never behind it by themselves. */
+  async #last(tenantId: string, held: StoredAuditLog | null): Promise<SignedAuditTree | null> {
+    const written = await this.#options.files?.last(tenantId);
+    return written ?? (held && this.#shown(held));
   }
 
   /** CONFLICT for a tree of which the proof does not show that it goes on from the one that was signed last: records were changed, or taken away. */
   async sign(tenantId: string, asked: AuditTreeToSign): Promise<AuditTreeSigned> {
     return inTransaction(this.#options.database, async (manager) => {
       const held = await lockAuditLog(manager, tenantId);
-      const { incarnation, size } = held ?? NOTHING;
+      const last = await this.#last(tenantId, held);
+      const { incarnation, size } = last ?? NOTHING;
       if (asked.incarnation !== incarnation || asked.from !== size) {
-        if (held) return { signed: false, tree: this.#shown(held) };
+        if (last) return { signed: false, tree: last };
         throw new FairleadError(
           'CONFLICT',
           `nothing of the audit log of ${tenantId} was signed yet: it begins with an empty tree`,
         );
       }
-      requireConsistent(held, asked);
+      if (last) requireConsistent(tenantId, last, asked);
+      requireKey(tenantId, last, held);
       return { signed: true, tree: await this.#sign(manager, tenantId, held, asked) };
     });
   }
@@ -60,22 +70,24 @@ export class AuditCheckpoints {
     tenantId: string,
     after: AuditTree,
     first: Pick<AuditTree, 'size' | 'root'>,
+    by: string,
   ): Promise<SignedAuditTree> {
     const { database, source, ca } = this.#options;
     return inTransaction(database, async (manager) => {
       const held = await lockAuditLog(manager, tenantId);
+      const last = await this.#last(tenantId, held);
       const { incarnation, size, root } = after;
-      if (!held || held.incarnation !== incarnation || held.size !== size || held.root !== root) {
+      if (!last || last.incarnation !== incarnation || last.size !== size || last.root !== root) {
         throw new FairleadError('CONFLICT', `the audit log of ${tenantId} was not signed last at ${size} records`);
       }
       const tree = await this.#sign(manager, tenantId, held, { ...first, incarnation: incarnation + 1 });
       const event = {
         tenantId,
         subject: `audit-log/${tenantId}`,
-        actor: { kind: 'service', id: 'audit' } as const,
+        actor: { kind: 'user', id: by } as const,
         reason: 'CONFLICT',
         origin: tree.origin,
-        lastNote: held.note,
+        lastNote: last.note,
       };
       await appendEvent(manager, createEvent(source, 'dev.fairlead.audit-log.begun-anew.v1', event, ca.now()));
       return tree;
@@ -103,7 +115,10 @@ export class AuditCheckpoints {
       signedAt: this.#options.ca.now(),
     };
     await saveAuditLog(manager, stored);
-    return this.#shown(stored);
+    const shown = this.#shown(stored);
+    // Before the commit: where that fails, what is here was signed, and nobody has it yet.
+    await this.#options.files?.write(tenantId, shown);
+    return shown;
   }
 
   async #openKey({ tenantId, sealedKey }: StoredAuditLog): Promise<{ key: KeyObject; sealedKey: Buffer }> {
@@ -128,13 +143,27 @@ export class AuditCheckpoints {
   }
 }
 
-function requireConsistent(held: StoredAuditLog | null, { size, root, proof }: AuditTreeToSign): void {
-  if (!held) return;
+/** The key went with what the database lost, or was changed there: a log of another key begins anew. */
+function requireKey(tenantId: string, last: SignedAuditTree | null, held: StoredAuditLog | null): void {
+  if (!last) return;
+  const isKnown = held?.incarnation !== last.incarnation || held.verifierKey === last.verifierKey;
+  if (held && isKnown) return;
+  throw new FairleadError(
+    'CONFLICT',
+    `the database does not have the key that signed the audit log of ${tenantId}, ${last.verifierKey}: it was restored to an earlier point, or changed`,
+  );
+}
+
+function requireConsistent(
+  tenantId: string,
+  held: Pick<AuditTree, 'size' | 'root'>,
+  { size, root, proof }: AuditTreeToSign,
+): void {
   const bytes = (hash: string): Buffer => Buffer.from(hash, 'base64');
   const claim = { oldSize: held.size, oldRoot: bytes(held.root), newSize: size, newRoot: bytes(root) };
   if (verifyConsistency(claim, proof.map(bytes))) return;
   throw new FairleadError(
     'CONFLICT',
-    `the audit log of ${held.tenantId} with ${size} records does not go on from the one of ${held.size} that was signed: records were changed or taken away`,
+    `the audit log of ${tenantId} with ${size} records does not go on from the one of ${held.size} that was signed: records were changed or taken away`,
   );
 }

@@ -2,6 +2,7 @@ import { inTransaction } from '@fairlead/persistence';
 import type { DataSource } from 'typeorm';
 import { deleteEndedCertificates } from '../store/certificate-store.js';
 import { deleteRemovedDeployKeys } from '../store/deploy-key-store.js';
+import { deleteEndedWebhookSecrets } from '../store/webhook-secret-store.js';
 
 /** Records are kept for this long after a certificate's end, to look into what happened; longer where it can still be renewed. */
 const KEPT_MS = 90 * 86_400_000;
@@ -40,4 +41,9 @@ export async function forgetEnded({ database, recoveryWindowSeconds, now }: Forg
 export async function forgetRemoved({ database, now }: Omit<ForgetOptions, 'recoveryWindowSeconds'>): Promise<number> {
   const before = new Date((now?.() ?? new Date()).getTime() - REMOVED_KEPT_MS);
   return inTransaction(database, (manager) => deleteRemovedDeployKeys(manager, before));
+}
+
+/** Destroys secrets of webhooks that sign no more. */
+export async function forgetSecrets({ database, now }: Omit<ForgetOptions, 'recoveryWindowSeconds'>): Promise<number> {
+  return inTransaction(database, (manager) => deleteEndedWebhookSecrets(manager, now?.() ?? new Date()));
 }

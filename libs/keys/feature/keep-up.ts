@@ -2,7 +2,7 @@ import { messageOf } from '@fairlead/errors';
 import { RunLoop } from '@fairlead/loop';
 import type { Logger } from '@fairlead/observability';
 import type { CurrentCa } from './current-ca.js';
-import { forgetEnded, forgetRemoved, type ForgetOptions } from './forget-ended.js';
+import { forgetEnded, forgetRemoved, forgetSecrets, type ForgetOptions } from './forget-ended.js';
 
 const INTERVAL_MS = 3_600_000;
 
@@ -32,6 +32,8 @@ async function forget(options: ForgetOptions, logger: Logger): Promise<void> {
     if (count > 0) logger.info('certificates.forgotten', { count });
     const keys = await forgetRemoved(options);
     if (keys > 0) logger.info('deploy_keys.forgotten', { count: keys });
+    const secrets = await forgetSecrets(options);
+    if (secrets > 0) logger.info('webhook_secrets.forgotten', { count: secrets });
   } catch (error) {
     logger.warn('certificates.forget_failed', { reason: messageOf(error) });
   }

@@ -133,6 +133,6 @@ export class KeysController {
 
   @RpcHandler(keysRpc.beginAuditLogAnew)
   async beginAuditLogAnew({ tenantId, input }: Asked<'beginAuditLogAnew'>) {
-    return this.auditCheckpoints.beginAnew(tenantId, input.after, input.first);
+    return this.auditCheckpoints.beginAnew(tenantId, input.after, input.first, input.by);
   }
 }

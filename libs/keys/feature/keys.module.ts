@@ -14,6 +14,8 @@ import { LinkEndpoints } from './link-endpoints.js';
 import { KeysController } from './keys.controller.js';
 import { Revocations } from './revocations.js';
 import { Rotation } from './rotation.js';
+import { WebhookSecrets } from './webhook-secrets.js';
+import { WebhookSecretsController } from './webhook-secrets.controller.js';
 
 export interface KeysParts {
   readonly issuer: CertificateIssuer;
@@ -23,16 +25,16 @@ export interface KeysParts {
   readonly accessStatements: AccessStatementSigner;
   readonly statementRevocations: StatementRevocationLists;
   readonly auditCheckpoints: AuditCheckpoints;
+  readonly webhookSecrets: WebhookSecrets;
 }
 
 @Module({})
 export class KeysModule {
   static around(parts: KeysParts, git: GitKeys): DynamicModule {
-    const { issuer, revocations, rotation, endpoints, accessStatements, statementRevocations, auditCheckpoints } =
-      parts;
+    const { issuer, revocations, rotation, endpoints, accessStatements, statementRevocations } = parts;
     return {
       module: KeysModule,
-      controllers: [KeysController, GitKeysController],
+      controllers: [KeysController, GitKeysController, WebhookSecretsController],
       providers: [
         { provide: CertificateIssuer, useValue: issuer },
         { provide: Revocations, useValue: revocations },
@@ -40,7 +42,8 @@ export class KeysModule {
         { provide: LinkEndpoints, useValue: endpoints },
         { provide: AccessStatementSigner, useValue: accessStatements },
         { provide: StatementRevocationLists, useValue: statementRevocations },
-        { provide: AuditCheckpoints, useValue: auditCheckpoints },
+        { provide: AuditCheckpoints, useValue: parts.auditCheckpoints },
+        { provide: WebhookSecrets, useValue: parts.webhookSecrets },
         { provide: DesiredStateSigner, useValue: git.signer },
         { provide: GitHosts, useValue: git.hosts },
         { provide: HostKeys, useValue: git.hostKeys },

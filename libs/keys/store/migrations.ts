@@ -1,5 +1,6 @@
 import { OUTBOX_TABLE_V1 } from '@fairlead/events';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { WEBHOOK_MIGRATIONS } from './webhook-migrations.js';
 import { GitHosts1795600000000, SignedStates1795900000000 } from './git-migrations.js';
 
 /** Forward only, in order. A released one is never changed. */
@@ -199,4 +200,5 @@ export const KEYS_MIGRATIONS = [
   AccessRevocationLists1796800000000,
   StatementRevocationLists1796900000000,
   AuditLogs1797200000000,
+  ...WEBHOOK_MIGRATIONS,
 ];

@@ -27,6 +27,13 @@ const PLACES = [
     context: ({ key }: FoundRow): string => sealedContext.auditLog(key),
   },
   {
+    table: 'webhook_secrets',
+    column: 'sealed_secret',
+    key: 'id',
+    also: `''`,
+    context: ({ key }: FoundRow): string => sealedContext.webhookSecret(key),
+  },
+  {
     table: 'git_hosts',
     column: 'sealed_token',
     key: 'id',

@@ -8,6 +8,7 @@ import {
   StatementRevocationLists,
   AccessStatementSigner,
   AuditCheckpoints,
+  WebhookSecrets,
   KEYS_BUCKETS,
   KeysModule,
   openGitKeys,
@@ -73,6 +74,7 @@ export async function gitFixture({
   const accessStatements = new AccessStatementSigner({ database, ca, belongs: () => true });
   const statementRevocations = new StatementRevocationLists({ database, ca, logger, onCommitted });
   const auditCheckpoints = new AuditCheckpoints({ database, source, ca });
+  const webhookSecrets = new WebhookSecrets({ database, ca });
   const parts = {
     issuer,
     revocations,
@@ -81,6 +83,7 @@ export async function gitFixture({
     accessStatements,
     statementRevocations,
     auditCheckpoints,
+    webhookSecrets,
   };
   const module = KeysModule.around(parts, git);
   starting.use(await serveRpc(module, { connection, queue: 'keys', logger, registry, onForged: () => undefined }));

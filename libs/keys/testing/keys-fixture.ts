@@ -99,7 +99,7 @@ export async function keysFixture(fixture: KeysFixture = {} as KeysFixture): Pro
     start: async (masterKey) => startProcess(fixture, await connect(), masterKey),
     reset: async () => {
       await first.query(
-        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, git_hosts, signed_states, link_endpoints, statement_revocation_lists, audit_logs cascade',
+        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, git_hosts, signed_states, link_endpoints, statement_revocation_lists, audit_logs, webhook_secrets cascade',
       );
       await first.query('truncate outbox');
       Object.assign(fixture, { nowMs: Date.now(), behind: [], current: null, logger: silentLogger });

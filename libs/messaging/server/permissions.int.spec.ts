@@ -9,6 +9,7 @@ import {
   keysRpc,
   registrationRpc,
   rpcSubject,
+  tellerOf,
   type Caller,
   type Rpc,
 } from '@fairlead/contracts';
@@ -158,6 +159,7 @@ describe('buckets', () => {
     [BUCKETS.trust]: ['keys'],
     [BUCKETS.desired]: ['gitops'],
     [BUCKETS.gitHosts]: ['keys'],
+    [BUCKETS.subscribers]: ['audit'],
   };
   const READERS = {
     [BUCKETS.routes]: ['gateway-a', 'registration'],
@@ -170,6 +172,7 @@ describe('buckets', () => {
     [BUCKETS.trust]: ['gateway-a', 'keys'],
     [BUCKETS.desired]: ['gateway-a', 'gitops'],
     [BUCKETS.gitHosts]: ['gitops', 'keys'],
+    [BUCKETS.subscribers]: ['audit', 'keys'],
   };
   const EVERYBODY: Holder[] = [gatewayA, access, audit, registration, keys, gitops, api, operator];
 
@@ -260,7 +263,10 @@ describe('buckets', () => {
 
 describe('events', () => {
   it('lets each role publish its own', async () => {
-    const ack = await jetstream(as(gatewayA)).publish('fairlead.events.default.gateway.agent.connected.v1', '{}');
+    const ack = await jetstream(as(gatewayA)).publish(
+      'fairlead.events.default.gateway:gateway-a.agent.connected.v1',
+      '{}',
+    );
     expect(ack.stream).toBe('FAIRLEAD_EVENTS');
     expect(await refusesPublish(gatewayA, 'fairlead.events.default.keys.certificate.issued.v1')).toBe(true);
   });
@@ -268,9 +274,17 @@ describe('events', () => {
   it.each([gatewayA, registration, keys, gitops, api, operator])(
     'lets $credential tell none of another role',
     async (holder) => {
-      for (const role of ['gateway', 'registration', 'keys', 'gitops', 'api', 'operator']) {
+      for (const role of [
+        'gateway:gateway-a',
+        'gateway:gateway-b',
+        'registration',
+        'keys',
+        'gitops',
+        'api',
+        'operator',
+      ]) {
         const refused = await refusesPublish(holder, `fairlead.events.default.${role}.x.y.v1`);
-        const may = role === holder.role && role !== 'api' && role !== 'operator';
+        const may = role === tellerOf(holder as Caller) && role !== 'api' && role !== 'operator';
         expect({ role, refused }).toEqual({ role, refused: !may });
       }
     },
@@ -323,7 +337,9 @@ describe('the streams that the audit consumes', () => {
     for (const holder of [...EVERYBODY_ELSE, audit]) {
       for (const subject of prefixes.flatMap((prefix) => requests.map((request) => `${prefix}.${request}`))) {
         const refused = await refusesPublish(holder, subject);
-        expect({ subject, by: holder.credential, refused }).toEqual({ subject, by: holder.credential, refused: true });
+        // It makes those of subscribers, and not that of itself.
+        const may = holder === audit && subject === `${STREAMS_API}.CONSUMER.CREATE.FAIRLEAD_EVENTS.x`;
+        expect({ subject, by: holder.credential, refused }).toEqual({ subject, by: holder.credential, refused: !may });
       }
     }
   });

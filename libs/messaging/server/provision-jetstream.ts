@@ -33,6 +33,7 @@ const SMALL_BUCKETS: Readonly<Partial<Record<Bucket, number>>> = {
   trust: 16 * MIB,
   gitHosts: 16 * MIB,
   statementRevocations: 8 * MIB,
+  subscribers: 8 * MIB,
 };
 
 export interface ProvisionOptions {

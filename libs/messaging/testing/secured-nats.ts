@@ -1,15 +1,18 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SINGLETONS } from '@fairlead/contracts';
 import { silentLogger } from '@fairlead/observability';
 import { startNats, type NatsInfo, type Running } from '@fairlead/testbed';
 import { scratchDir } from '@fairlead/testing';
-import { connect as connectPlainly, type NatsConnection } from '@nats-io/transport-node';
+import { connect as connectPlainly, nkeyAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import {
   connectNats,
   createNkey,
   natsAuthorization,
+  natsUser,
+  nkeyFromSeed,
   provisionJetStream,
+  subscriberInboxPrefix,
   type Holder,
   type NatsUser,
 } from '../index.js';
@@ -20,6 +23,11 @@ export interface SecuredNats extends AsyncDisposable {
   /** A connection with the holder's own credential; closed with the server. */
   connect(holder: Holder): Promise<NatsConnection>;
   seedFile(holder: Holder): string;
+  seed(holder: Holder): Promise<string>;
+  /** A connection of whoever has this seed, as a subscriber makes one; closed with the server. Rejects if it is not let in. */
+  connectSubscriber(seed: string): Promise<NatsConnection>;
+  /** Of whoever says that it has that key, and signs with another one. */
+  connectAs(claim: { readonly nkey: string; readonly signWith: string }): Promise<NatsConnection>;
   /** A connection of nobody there is, who may do anything with the streams: to see what is in them. */
   connectReader(): Promise<NatsConnection>;
 }
@@ -65,6 +73,29 @@ export async function startSecuredNats(dataDir: string): Promise<SecuredNats> {
     server,
     connect,
     seedFile,
+    seed: (holder) => readFile(seedFile(holder), 'utf8'),
+    connectSubscriber: async (seed) => {
+      const nc = await connectPlainly({
+        servers: server.info.url,
+        authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
+        inboxPrefix: subscriberInboxPrefix(nkeyFromSeed(seed).publicKey),
+        reconnect: false,
+        timeout: 20_000,
+      });
+      connections.push(nc);
+      return nc;
+    },
+    connectAs: async ({ nkey, signWith }) => {
+      const sign = nkeyAuthenticator(new TextEncoder().encode(signWith));
+      const nc = await connectPlainly({
+        servers: server.info.url,
+        authenticator: (nonce) => ({ ...(sign(nonce) as { sig: string }), nkey }),
+        reconnect: false,
+        timeout: 20_000,
+      });
+      connections.push(nc);
+      return nc;
+    },
     connectReader: async () => {
       const nc = await connectPlainly({ servers: server.info.url, ...READER });
       connections.push(nc);
@@ -93,8 +124,8 @@ export async function connectedNats(
 }
 
 async function writeSeed(holder: Holder, path: string): Promise<NatsUser> {
-  const { seed, publicKey } = createNkey();
+  const { seed } = createNkey();
   await writeFile(path, seed, { mode: 0o600 });
   await chmod(path, 0o600);
-  return { ...holder, publicKey };
+  return natsUser(holder, seed);
 }

@@ -150,6 +150,34 @@ it('is asked for metrics by a PodMonitor, if that is wanted', async () => {
   expect(monitor?.spec?.['podMetricsEndpoints']).toMatchObject([{ port: 'health', path: '/metrics' }]);
 });
 
+it('keeps checkpoints of audit logs on a volume that outlives the pod of keys, if there is one', async () => {
+  const made = async (keys: object) => {
+    const resources = await resourcesOf('production', { keys });
+    const deployment = resourceOf(resources, 'Deployment', 'fairlead-keys');
+    const pod = podOf(resources, 'fairlead-keys');
+    expect(pod.containers[0]?.volumeMounts).toContainEqual({ name: 'checkpoints', mountPath: '/var/lib/fairlead' });
+    const claim = resourceOf(resources, 'PersistentVolumeClaim', 'fairlead-keys-checkpoints')?.spec;
+    const hasDir = pod.containers[0]?.env?.some(({ name }) => name === 'FAIRLEAD_AUDIT_CHECKPOINTS_DIR') ?? false;
+    const volume = (pod.volumes as { name: string }[]).find(({ name }) => name === 'checkpoints');
+    return { hasDir, claim, strategy: deployment?.spec?.['strategy'], volume };
+  };
+  const emptyDir = { name: 'checkpoints', emptyDir: {} };
+  const claimed = { name: 'checkpoints', persistentVolumeClaim: { claimName: 'fairlead-keys-checkpoints' } };
+  const volume = (mode: string) => ({ accessModes: [mode], resources: { requests: { storage: '1Gi' } } });
+  expect(await made({ replicas: 1 })).toMatchObject({ hasDir: true, volume: emptyDir });
+  // Each would have one of its own.
+  expect(await made({ replicas: 2 })).toMatchObject({ hasDir: false, volume: emptyDir });
+  const once = { claim: volume('ReadWriteOnce'), strategy: { type: 'Recreate' } };
+  expect(await made({ replicas: 1, checkpoints: { volume: volume('ReadWriteOnce') } })).toMatchObject({
+    hasDir: true,
+    volume: claimed,
+    ...once,
+  });
+  const many = await made({ replicas: 2, checkpoints: { volume: volume('ReadWriteMany') } });
+  expect(many).toMatchObject({ hasDir: true, volume: claimed, claim: volume('ReadWriteMany') });
+  expect(many.strategy).toBeUndefined();
+});
+
 it('gives one process more settings, files and ways out', async () => {
   const resources = await resourcesOf('production', {
     keys: {

@@ -42,6 +42,7 @@ const NEEDED: Readonly<Record<string, Pair>> = {
   'keys to a Git host inside': [keys, { labels: {}, address: '10.9.9.9' }, 22],
   'access to issuers': [access, INTERNET, 443],
   'gitops to bundles': [gitops, INTERNET, 443],
+  'audit to webhooks': [audit, INTERNET, 443],
   'Prometheus to keys': [STRANGER, keys, 8080],
   ...Object.fromEntries(Object.entries(ALL).map(([name, from]) => [`${name} to DNS`, [from, DNS, 53]])),
 };
@@ -55,6 +56,7 @@ const FORBIDDEN: Readonly<Record<string, Pair>> = {
   'a gateway to the kube-apiserver': [gateway, APISERVER, 443],
   'a gateway to a collector that nobody named': [gateway, COLLECTOR, 4318],
   'access to what clouds tell their machines': [access, METADATA, 443],
+  'audit to a private network': [audit, { labels: {}, address: '10.9.9.9' }, 443],
   'access to anything else': [access, INTERNET, 5432],
   'registration out': [registration, INTERNET, 443],
   'api to the kube-apiserver': [api, APISERVER, 443],

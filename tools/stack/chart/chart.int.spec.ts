@@ -3,6 +3,7 @@ import { SINGLETONS } from '@fairlead/contracts';
 import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { baseEnvironment } from '../process/base-environment.js';
 import { runCommand, type CommandOutput } from '../process/run-command.js';
 import {
@@ -205,4 +206,21 @@ it.each([
 ])('refuses %s', async (_what, values, said) => {
   const { code, stderr } = await renderChart('production', values);
   expect([code, stderr]).toEqual([1, expect.stringContaining(said)]);
+});
+
+it('gives gateways the rules of what is put on record, in a file whose change restarts none of them', async () => {
+  const rules = [
+    { name: 'leases', level: 'None', resources: [{ group: 'coordination.k8s.io', resources: ['leases'] }] },
+  ];
+  const [all, some] = [await resourcesOf('single'), await resourcesOf('single', { gateway: { audit: { rules } } })];
+  const fileIn = (resources: readonly Resource[]): unknown =>
+    parse(resources.find(({ metadata }) => metadata.name === 'fairlead-audit-rules')?.data?.['rules.yaml'] ?? '');
+  expect(fileIn(all)).toEqual({ apiVersion: 'audit.fairlead.dev/v1', kind: 'Policy', rules: [] });
+  expect(fileIn(some)).toEqual({ apiVersion: 'audit.fairlead.dev/v1', kind: 'Policy', rules });
+  const gatewaysIn = (resources: readonly Resource[]): readonly Resource[] =>
+    resources.filter(({ kind }) => kind === 'StatefulSet').filter(({ metadata }) => /gateway/.test(metadata.name));
+  expect(gatewaysIn(some)).toEqual(gatewaysIn(all));
+  const [main] = gatewaysIn(all)[0]?.spec?.template?.spec.containers ?? [];
+  expect(main?.env).toContainEqual({ name: 'FAIRLEAD_AUDIT_RULES_FILE', value: '/etc/fairlead-audit/rules.yaml' });
+  expect(main?.volumeMounts?.map(({ mountPath }) => mountPath)).toContain('/etc/fairlead-audit');
 });

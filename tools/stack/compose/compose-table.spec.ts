@@ -42,6 +42,8 @@ describe.each(PROCESSES)('%s', (name) => {
     expect(volumesOf(service(name))).toEqual([
       { volume: name, target: '/run/fairlead', readOnly: true },
       { volume: 'infrastructure-ca', target: '/etc/fairlead', readOnly: true },
+      // Where it keeps what is not to be in the database alone.
+      ...(role === 'keys' ? [{ volume: 'checkpoints', target: '/var/lib/fairlead/checkpoints', readOnly: false }] : []),
     ]);
   });
 

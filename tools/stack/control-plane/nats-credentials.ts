@@ -1,4 +1,4 @@
-import { createNkey, nkeyFromSeed, natsAuthorization, type Holder, type NatsUser } from '@fairlead/messaging';
+import { createNkey, natsAuthorization, natsUser, type Holder, type NatsUser } from '@fairlead/messaging';
 import { holdersOf } from '@fairlead/setup';
 import { secretOnce } from '../state/secret-file.js';
 import type { StateDir } from '../state/state-dir.js';
@@ -15,5 +15,5 @@ export function prepareNatsCredentials(state: StateDir, gateways: readonly strin
 
 function userOf(state: StateDir, holder: Holder): NatsUser {
   const seed = secretOnce(seedFile(state, holder.credential), () => createNkey().seed);
-  return { ...holder, publicKey: nkeyFromSeed(seed).publicKey };
+  return natsUser(holder, seed);
 }

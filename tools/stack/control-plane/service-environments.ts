@@ -27,6 +27,8 @@ export interface ControlPlane {
   readonly gateways: readonly string[];
   /** On top of what each of a role gets. */
   readonly env: Readonly<Partial<Record<Role, Environment>>>;
+  /** On top of that, what single gateways get. */
+  readonly gatewayEnv?: Readonly<Record<string, Readonly<Record<string, string | undefined>>>>;
   readonly natsUrl: string;
   /** The superuser's. */
   readonly databaseUrl: string;
@@ -65,6 +67,7 @@ const OWN_SETTINGS: Readonly<Partial<Record<Singleton, (plane: ControlPlane) => 
   keys: (plane) => ({
     FAIRLEAD_MASTER_KEY_FILE: plane.state.file('secrets', 'master.key'),
     FAIRLEAD_TRUST_DOMAIN: TRUST_DOMAIN,
+    FAIRLEAD_AUDIT_CHECKPOINTS_DIR: plane.state.file('audit-checkpoints'),
     // All on one machine: here the doors have the names of the admin API too.
     FAIRLEAD_API_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_GATEWAY_SERVING_NAMES: doorNames(plane),
@@ -88,8 +91,9 @@ function doors(plane: ControlPlane, kind: 'door' | 'connect'): string {
 
 export function gatewayEnvironment(plane: ControlPlane, index: number): Environment {
   const { door, link, relay, health, connect } = gatewayPorts(plane, index);
-  return {
-    ...processEnvironment(plane, plane.gateways[index] ?? '', health),
+  const name = plane.gateways[index] ?? '';
+  const environment = {
+    ...processEnvironment(plane, name, health),
     ...allocatorEnvironment(),
     FAIRLEAD_LINK_LISTEN: listen(plane, link),
     FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane).join(','),
@@ -99,14 +103,18 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
     FAIRLEAD_CONNECT_LISTEN: listen(plane, connect),
     FAIRLEAD_GATEWAY_SERVING_NAMES: doorNames(plane),
     FAIRLEAD_CLUSTER_DOMAIN: CLUSTER_DOMAIN,
-    FAIRLEAD_AUDIT_SPOOL_DIR: plane.state.file('audit-spools', plane.gateways[index] ?? ''),
+    FAIRLEAD_AUDIT_SPOOL_DIR: plane.state.file('audit-spools', name),
     FAIRLEAD_ZONE: 'dev',
     FAIRLEAD_LEASE_SECONDS: String(plane.leaseSeconds),
     FAIRLEAD_DEBUG_VIEW: 'true',
     // Nobody balances these, unless a test does.
     FAIRLEAD_DOOR_GRACE_SECONDS: '0',
     ...plane.env.gateway,
+    ...plane.gatewayEnv?.[name],
   };
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
 }
 
 export function databaseUrlFile(state: StateDir, service: string): string {

@@ -7,6 +7,7 @@ import { RateLimitedLog, clientAddressOf } from '@fairlead/limits';
 import { withoutRoot } from '@fairlead/pki';
 import { identifyClient } from './admission.js';
 import { refusal, statusOf } from './answers.js';
+import { noteRefusedHandshake } from '../../audit/refused-handshakes.js';
 import { DoorConnections, connectShares } from '../../limits/connection-shares.js';
 import { DoorPassages } from '../../passage/door-passages.js';
 import { DEFAULT_CONNECT_LIMITS, type ConnectContext, type ConnectDoorOptions } from './connect-context.js';
@@ -135,11 +136,12 @@ function refuseOthers(server: Server, { passages, headersTimeoutMs, logger }: Co
 }
 
 /** Who showed no certificate of ours did not get as far as to ask for anything. */
-function tellHandshakes(server: Server, { metrics, events, logger }: Omit<ConnectDoorOptions, 'limits'>): void {
+function tellHandshakes(server: Server, { metrics, events, audit, logger }: Omit<ConnectDoorOptions, 'limits'>): void {
   const handshakeLines = new RateLimitedLog();
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
     const address = clientAddressOf(socket);
     const reason = String(socket.authorizationError ?? error.message);
+    noteRefusedHandshake(audit, 'connect', error, socket);
     const line = handshakeLines.next({ address });
     if (line) logger.info('tls.handshake.failed', { address, reason, door: 'connect', ...line });
     if (!socket.authorizationError && error.code !== 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return;

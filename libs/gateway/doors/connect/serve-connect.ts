@@ -4,7 +4,6 @@ import type { TLSSocket } from 'node:tls';
 import { create } from '@bufbuild/protobuf';
 import { FairleadError } from '@fairlead/errors';
 import { headerValues } from '@fairlead/kube-http';
-import type { TraceContext } from '@fairlead/observability';
 import { TcpSchema } from '@fairlead/proto';
 import { readConnectTarget } from '@fairlead/targets';
 import { readTraceparent } from '@fairlead/tunnel/core';
@@ -13,6 +12,7 @@ import { bridge, whileOpen } from '@fairlead/tunnel/link';
 import { clientAddressOf } from '@fairlead/limits';
 import type { Ending } from '../../passage/outcome.js';
 import type { Arrival, Passage } from '../../passage/passage.js';
+import { userAgentOf } from '../../passage/user-agent.js';
 import { admitTarget, identifyClient, whyShutOut } from './admission.js';
 import { ESTABLISHED, refusal } from './answers.js';
 import type { ConnectContext } from './connect-context.js';
@@ -36,7 +36,7 @@ export async function serveConnect(
   socket.on('error', () => undefined);
   await whileOpen(socket, 'the client went away', (signal) =>
     context.passages.pass(
-      arrivalAt(socket, 'CONNECT', readTraceparent(headerValues(request.rawHeaders, 'traceparent'))),
+      arrivalAt(socket, 'CONNECT', request.rawHeaders),
       (passage) => {
         signal.addEventListener('abort', () => passage.peerLeft(), { once: true });
         return serve(context, passage, { request, socket, early, signal });
@@ -47,11 +47,11 @@ export async function serveConnect(
 }
 
 /** What is told of a request before it is looked at. */
-export function arrivalAt(socket: Socket, method: string, caller?: TraceContext): Arrival {
+export function arrivalAt(socket: Socket, method: string, rawHeaders: readonly string[] = []): Arrival {
   return {
     address: clientAddressOf(socket),
-    asked: { method: method.slice(0, MAX_TOLD_METHOD) },
-    caller,
+    asked: { method: method.slice(0, MAX_TOLD_METHOD), userAgent: userAgentOf(rawHeaders) },
+    caller: readTraceparent(headerValues(rawHeaders, 'traceparent')),
     span: { name: 'CONNECT', attributes: { 'http.request.method': 'CONNECT' } },
   };
 }

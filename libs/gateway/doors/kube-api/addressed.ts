@@ -4,6 +4,7 @@ import { headerValues, parseKubePath, readAskedHost, whyAmbiguous, type AskedHos
 import { clientAddressOf, type ConnectionEnds } from '@fairlead/limits';
 import { readTraceparent } from '@fairlead/tunnel/core';
 import type { Arrival } from '../../passage/passage.js';
+import { userAgentOf } from '../../passage/user-agent.js';
 import { serverNameOf } from './door-connections.js';
 import type { DoorRequest } from './door-request.js';
 
@@ -74,7 +75,11 @@ export function arrivalOf(incoming: DoorRequest, dialler: ConnectionEnds, host: 
   const known = KNOWN_METHODS.has(method) ? method : '_OTHER';
   return {
     address: clientAddressOf(dialler),
-    asked: { method: method.slice(0, MAX_TOLD_METHOD), cluster: clusterNamed(host, url) },
+    asked: {
+      method: method.slice(0, MAX_TOLD_METHOD),
+      cluster: clusterNamed(host, url),
+      userAgent: userAgentOf(rawHeaders),
+    },
     caller: readTraceparent(headerValues(rawHeaders, 'traceparent')),
     span: { name: known, attributes: { 'http.request.method': known } },
   };

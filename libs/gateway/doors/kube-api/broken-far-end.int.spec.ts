@@ -14,7 +14,13 @@ import { LiveConnections } from '../../passage/live-connections.js';
 import { createKubeApiDoor } from './door.js';
 import { TunnelAgent, type TunnelPool } from './tunnel-pool.js';
 
-const principal = { tenantId: 't', user: 'admin', groups: ['g'], kind: 'administrator' } as unknown as Principal;
+const principal = {
+  tenantId: 't',
+  user: 'admin',
+  groups: ['g'],
+  subjectGroups: [],
+  kind: 'administrator',
+} as unknown as Principal;
 const cluster: ClusterEntry = { tenantId: 't', clusterId: 'c', name: 'a', generation: 1, labels: {} };
 const directory = {
   loaded: true,

@@ -6,6 +6,7 @@ import { SignedTime, StatementVerifier } from '@fairlead/access-statement';
 import { messageOf } from '@fairlead/errors';
 import { RateLimitedLog, admitInTurn, clientAddressOf } from '@fairlead/limits';
 import { reportTlsErrors, useCertificate, type CertificateSource } from '@fairlead/tunnel/gateway';
+import { noteRefusedHandshakes } from '../../audit/refused-handshakes.js';
 import type { Directory } from '../../directory.js';
 import { DEFAULT_DOOR_LIMITS, type DoorLimits } from '../../limits/door-limiter.js';
 import { DoorConnections, kubeApiShares } from '../../limits/connection-shares.js';
@@ -124,6 +125,7 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   server.on('session', (session) => guardSession(session, { ...abuse, end }));
   endUnauthenticatedFloods(server, connections, onFlood);
   reportTlsErrors(server, options.logger);
+  noteRefusedHandshakes(server, options.audit, 'kube-api');
   return server;
 }
 

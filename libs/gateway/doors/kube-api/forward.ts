@@ -13,6 +13,7 @@ import {
   relayAnswer,
   requestHop,
   upstreamMs,
+  withAuditId,
   type BodyFraming,
   type HopAnswer,
   type UpstreamAnswer,
@@ -55,7 +56,8 @@ export async function forward(exchange: Exchange): Promise<number> {
     const { below, target } = admission.address;
     const mayJustEnd = endsAnywhere(incoming, target, answer);
     const tunnel = upstream.socket;
-    const status = await passAnswer(answer, outgoing, below, () => mayJustEnd && lostItsWay(tunnel));
+    const { requestId } = passage;
+    const status = await passAnswer(answer, outgoing, { below, requestId }, () => mayJustEnd && lostItsWay(tunnel));
     await whenSent(incoming, upstream);
     return status;
   } catch (error) {
@@ -159,18 +161,26 @@ function endsAnywhere({ method }: DoorRequest, target: string, answer: UpstreamA
   return method === 'GET' && answer.statusCode === 200 && isWatch(target) && !hasLength;
 }
 
+export interface Answered {
+  /** The path of its cluster, below which its locations are. */
+  readonly below: string;
+  /** By which the client can name its record. */
+  readonly requestId: string;
+}
+
 /**
- * Passes an answer on, with its locations `below` the path of its cluster. Resolves with its status when the client has all of it; TUNNEL_RESET when
+ * Passes an answer on. Resolves with its status when the client has all of it; TUNNEL_RESET when
  * either end breaks off. `justEnds` is asked when the far end has: true where the answer may end there, and nothing is wrong with that.
  */
 export async function passAnswer(
   answer: UpstreamAnswer,
   outgoing: DoorResponse,
-  below: string,
+  { below, requestId }: Answered,
   justEnds: () => boolean = () => false,
 ): Promise<number> {
   const status = answer.statusCode ?? 502;
-  writeHead(outgoing, status, locatedWithin(fromServer(answer.rawHeaders), status, below));
+  const headers = withAuditId(fromServer(answer.rawHeaders), requestId);
+  writeHead(outgoing, status, locatedWithin(headers, status, below));
   const endedItself = (): boolean => justEnds() && endSoon(outgoing);
   if (await relayAnswer(answer, outgoing, () => breakOff(outgoing), endedItself)) return status;
   throw new FairleadError('TUNNEL_RESET', 'the answer broke off');

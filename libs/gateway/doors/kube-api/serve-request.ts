@@ -1,7 +1,8 @@
 import type { StatementVerifier } from '@fairlead/access-statement';
 import { FairleadError } from '@fairlead/errors';
 import { kubeRoute, type AskedHost } from '@fairlead/kube-http';
-import type { Directory } from '../../directory.js';
+import { auditedUri } from '../../audit/audited-uri.js';
+import type { Directory, Principal } from '../../directory.js';
 import type { DoorConnections } from '../../limits/connection-shares.js';
 import type { DoorPassages } from '../../passage/door-passages.js';
 import type { Ending } from '../../passage/outcome.js';
@@ -81,10 +82,12 @@ export function admitRequest(
   const { rawHeaders, method = '' } = incoming;
   const principal = authenticate(directory, rawHeaders, nowMs);
   const { tenantId, user, tokenId, kind } = principal;
-  passage.identify({ kind: 'user', id: user, name: user, tenantId, proof: { kind: 'token', id: tokenId, of: kind } });
+  const proof = { kind: 'token', id: tokenId, of: kind } as const;
+  const groups = groupsOf(principal);
+  passage.identify({ kind: 'user', id: user, name: user, tenantId, proof, groups, session: principal.sessionId });
   const address = addressOf(host, incoming.url ?? '/');
   const attributes = attributesOf(method, address.target);
-  passage.ask({ attributes });
+  passage.ask({ attributes, uri: auditedUri(address.target, attributes) });
   const asked = { method, address, rawHeaders, attributes };
   const admission = admit(directory, principal, asked, nowMs, (on) => passage.decided(on));
   const connection = connectionOf(incoming);
@@ -97,6 +100,11 @@ export function admitRequest(
   // What waits for a tunnel is bounded with what runs.
   passage.limit({ waits: false });
   return admission;
+}
+
+/** What their issuer says, and what their token is good for. */
+function groupsOf({ groups, subjectGroups }: Principal): readonly string[] {
+  return groups.length === 0 ? subjectGroups : [...new Set([...groups, ...subjectGroups])];
 }
 
 /** How what goes on because of a decision is decided about again and again. */

@@ -8,6 +8,7 @@ import {
   requestUpgrade,
   switchProtocols,
   upgradeHeaders,
+  withAuditId,
   type AskedHost,
   type Upgrade,
 } from '@fairlead/kube-http';
@@ -73,6 +74,7 @@ interface Requested {
 
 async function serve(context: KubeApiContext, passage: Passage, requested: Requested): Promise<Ending> {
   const { incoming, outgoing, host, socket, early } = requested;
+  const { requestId } = passage;
   const admission = admitRequest(context, passage, incoming, host);
   const upgrade = readUpgrade(incoming);
   passage.ask({ stream: { ...readStreamRequest(admission.address.target), protocol: upgrade.protocol } });
@@ -92,11 +94,12 @@ async function serve(context: KubeApiContext, passage: Passage, requested: Reque
   const answered = await ask(context, passage, admission, upgrade, { ...requested, signal: ending.signal });
   passage.connected();
   if (answered.kind === 'answered') {
-    return { kind: 'answered', status: await passAnswer(answered.answer, outgoing, admission.address.below) };
+    const { below } = admission.address;
+    return { kind: 'answered', status: await passAnswer(answered.answer, outgoing, { below, requestId }) };
   }
   tunnel = answered.connection;
   passage.established(101);
-  switchProtocols(outgoing, socket, upgrade, answered.headers);
+  switchProtocols(outgoing, socket, upgrade, withAuditId(answered.headers, requestId));
   if (early.length > 0) socket.unshift(early);
   const { cause } = await bridge(socket, tunnel, () => void socket.destroy(), bytes);
   return { kind: 'carried', cause, endedBy: passage.endedBy, status: 101 };

@@ -1,0 +1,91 @@
+import { systemClock } from '@fairlead/clock';
+import { messageOf } from '@fairlead/errors';
+import type { ConcurrencyLimit } from '@fairlead/limits';
+import { RunLoop } from '@fairlead/loop';
+import { readFrom } from '@fairlead/persistence';
+import { dueDeliveries, type Delivery } from '../../store/webhook-deliveries.js';
+import type { LeasedWebhook } from '../../store/webhooks.js';
+import { deliver } from './deliver.js';
+import { fillWindow } from './fill-window.js';
+import type { WebhookRuntime } from './webhook-runtime.js';
+
+/** Messages on their way to one receiver. */
+export const MOST_AT_ONCE = 4;
+/** Whoever delivers wakes it where there is something to do. */
+const INTERVAL_MS = 30_000;
+const RETRY = { baseMs: 500, capMs: 10_000 };
+/** Until there may be a place among all webhooks. */
+const NO_PLACE_MS = 100;
+const AGAIN_MS = 2_000;
+
+/** Delivers to one webhook, in the order of the log's numbers, several at once: created running, until it is disposed of. */
+export class WebhookSender implements AsyncDisposable {
+  readonly #stop = new AbortController();
+  readonly #loop: RunLoop;
+  /** By its claim. */
+  readonly #underWay = new Map<string, Promise<void>>();
+
+  constructor(
+    private readonly runtime: WebhookRuntime,
+    private readonly webhook: LeasedWebhook,
+    private readonly lease: string,
+    private readonly places: ConcurrencyLimit,
+  ) {
+    const { logger } = runtime;
+    const { tenantId, name } = webhook;
+    this.#loop = new RunLoop({
+      intervalMs: INTERVAL_MS,
+      retry: RETRY,
+      turn: () => this.#turn(),
+      onFailed: (error, { repeated }) => {
+        const about = { tenantId, subscriber: name, reason: messageOf(error) };
+        logger.log(repeated ? 'debug' : 'warn', 'webhook.delayed', about);
+      },
+    });
+  }
+
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  /** What is under way is broken off, and delivered again by whoever delivers next. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Error('the delivery was ended'));
+    await this.#loop[Symbol.asyncDispose]();
+    await Promise.all(this.#underWay.values());
+  }
+
+  async #turn(): Promise<number | undefined> {
+    const more = await fillWindow(this.runtime, this.webhook, this.lease);
+    const free = MOST_AT_ONCE - this.#underWay.size;
+    if (free <= 0) return undefined;
+    const claims = [...this.#underWay.keys()];
+    const due = await readFrom(this.runtime.database, (manager) => dueDeliveries(manager, this.webhook, claims, free));
+    for (const delivery of due) {
+      // A receiver that fails takes one place, and not those of others.
+      if (delivery.attempts > 0 && this.#underWay.size > 0) break;
+      const giveBack = this.places.take(this.webhook.subscriberId);
+      if (!giveBack) return NO_PLACE_MS;
+      this.#underWay.set(delivery.claim, this.#deliver(delivery, giveBack));
+    }
+    return more ? 0 : undefined;
+  }
+
+  async #deliver(delivery: Delivery, giveBack: () => void): Promise<void> {
+    const { signal } = this.#stop;
+    const { logger } = this.runtime;
+    const { tenantId, name: subscriber } = this.webhook;
+    try {
+      await deliver(this.runtime, this.webhook, delivery, signal);
+    } catch (error) {
+      if (!signal.aborted) {
+        logger.warn('webhook.delayed', { tenantId, subscriber, number: delivery.number, reason: messageOf(error) });
+        await systemClock.sleep(AGAIN_MS, signal).catch(() => undefined);
+      }
+    } finally {
+      giveBack();
+      this.#underWay.delete(delivery.claim);
+      this.wake();
+    }
+  }
+}
