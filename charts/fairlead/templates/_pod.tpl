@@ -150,9 +150,6 @@ volumeMounts:
   {{- if eq .role "keys" }}
   - {name: checkpoints, mountPath: /var/lib/fairlead}
   {{- end }}
-  {{- if eq .role "keys" }}
-  - {name: checkpoints, mountPath: /var/lib/fairlead}
-  {{- end }}
   {{- with $own.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

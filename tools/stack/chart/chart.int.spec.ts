@@ -94,8 +94,12 @@ describe.each(PROFILES)('the profile %s', (profile) => {
     expect(pods).toHaveLength(SINGLETONS.length + (profile === 'production' ? 3 : 1));
     for (const pod of pods) {
       const ours = containersOf(pod).filter(({ name }) => name !== 'own-secrets');
-      for (const { volumeMounts } of ours)
-        expect(volumeMounts?.map(({ mountPath }) => mountPath)).toContain(dirname(CA_FILE));
+      for (const { volumeMounts } of ours) {
+        const paths = volumeMounts?.map(({ mountPath }) => mountPath) ?? [];
+        expect(paths).toContain(dirname(CA_FILE));
+        // Kubernetes refuses two at one path.
+        expect(new Set(paths).size).toBe(paths.length);
+      }
       expect(pod.volumes).toContainEqual({
         name: 'infrastructure-ca',
         configMap: { name: 'fairlead-infrastructure-ca' },

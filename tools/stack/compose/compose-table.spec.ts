@@ -205,7 +205,7 @@ describe('networks', () => {
   it('lead out of here for those alone who publish ports or ask others', () => {
     const closed = Object.entries(networks).filter(([, network]) => network.internal !== true);
     expect(closed.map(([name]) => name)).toEqual(['outside']);
-    const outside = ['access', 'api', 'gateway-a', 'gateway-b', 'gitops', 'keys', 'tour'];
+    const outside = ['access', 'api', 'audit', 'gateway-a', 'gateway-b', 'gitops', 'keys', 'tour'];
     expect(members('outside').toSorted()).toEqual(outside);
   });
 });
