@@ -1,3 +1,4 @@
+// @process own: it measures the memory of its process
 // @tier full: 100,000 grants; libs/access/grants shows the same of a few
 import 'reflect-metadata';
 import { BUCKETS, GrantsEntry, NewGrant, grantsKeys, type Caller, type Subject } from '@fairlead/contracts';

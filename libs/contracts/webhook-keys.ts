@@ -7,7 +7,7 @@ export const WebhookSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{43}=$/);
 /** For so long, at most, the secret before signs beside the new one. */
 export const MAX_SECRET_OVERLAP_HOURS = 168;
 /** Of a message; events are smaller. */
-const MAX_PAYLOAD_CHARACTERS = 64 * 1024;
+export const MAX_SIGNED_CHARACTERS = 64 * 1024;
 
 const SubscriberId = z.uuid();
 const one = z.object({ subscriberId: SubscriberId });
@@ -46,7 +46,7 @@ export const webhookKeysRpc = {
     one.extend({
       id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
       timestamp: z.int().min(0),
-      payload: z.string().max(MAX_PAYLOAD_CHARACTERS),
+      payload: z.string().max(MAX_SIGNED_CHARACTERS),
     }),
     z.object({ signature: z.string().max(256) }),
   ),

@@ -121,6 +121,15 @@ it('follows no redirect, reads little of an answer, and waits no longer than it 
   await expect(post(via, at('/silent'), 200)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
 });
 
+it('ends where the answer is another protocol, which Node gives to nobody', async () => {
+  const port = await serve((request) => {
+    request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+  });
+  await expect(post(posts('127.0.0.1/32'), `https://127.0.0.1:${port}/`)).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+  });
+});
+
 it('says no more of a URL than its host, and trusts no certificate but those it may', async () => {
   const port = await serve((_request, response) => response.end());
   const secret = 'T0K3N';

@@ -88,7 +88,12 @@ export class OutboundPosts {
     };
     return new Promise((resolved, reject) => {
       const request = url.protocol === 'https:' ? tlsRequest(url, settings) : plainRequest(url, settings);
-      request.on('response', resolved).on('error', reject).end(body);
+      request
+        .on('response', resolved)
+        .on('error', reject)
+        // Also after a 101, of which Node tells nothing else.
+        .on('close', () => reject(new Error('it ended without an answer')))
+        .end(body);
     });
   }
 }

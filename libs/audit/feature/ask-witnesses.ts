@@ -50,6 +50,8 @@ const MAX_BACKOFF_MS = 60_000;
 const LOGS_AT_ONCE = 8;
 /** What a witness needs at most: it may be asked twice. */
 const REQUESTS = 2;
+/** For the proofs, and what is written down. */
+const BESIDES_MS = 15_000;
 
 /**
  * Has witnesses cosign what `keys` signed (C2SP tlog-witness): all that are due about the same checkpoint, so that a quorum is of one. Each is asked again when the log has grown; after it
@@ -75,10 +77,10 @@ async function askAbout(options: AskWitnessesOptions, tree: StoredTree, signal: 
   const { tenantId } = tree;
   try {
     if ((await dueOf(options, tree)).due.length === 0) return;
-    const until = new Date(now().getTime() + REQUESTS * timeoutMs);
+    const until = new Date(now().getTime() + REQUESTS * timeoutMs + BESIDES_MS);
     if (!(await inTransaction(database, (manager) => claimWitnessing(manager, tenantId, now(), until)))) return;
     await askAll(options, tenantId, signal);
-    await inTransaction(database, (manager) => releaseWitnessing(manager, tenantId, now()));
+    await inTransaction(database, (manager) => releaseWitnessing(manager, tenantId, until, now()));
   } catch (error) {
     if (signal.aborted) return;
     logger.warn('audit_log.not_witnessed', { tenantId, reason: messageOf(error) });

@@ -25,10 +25,12 @@ export async function makeDays(runtime: Runtime): Promise<void> {
 export async function keepDays(runtime: Runtime, retentionDays: number): Promise<void> {
   await makeDays(runtime);
   const ago = (days: number): Date => new Date(runtime.now().getTime() - days * DAY_MS);
+  // Once, so that no day goes of which nothing was said, at midnight.
+  const before = ago(retentionDays);
   // Each log says so first: what goes away without a word was taken by somebody else.
-  for (const segments of await readFrom(runtime.database, (manager) => segmentsToTake(manager, ago(retentionDays))))
+  for (const segments of await readFrom(runtime.database, (manager) => segmentsToTake(manager, before)))
     await sayTaken(runtime, segments);
-  const dropped = await inTransaction(runtime.database, (manager) => dropPartitions(manager, ago(retentionDays)));
+  const dropped = await inTransaction(runtime.database, (manager) => dropPartitions(manager, before));
   if (dropped.length > 0) runtime.logger.info('audit.days_dropped', { days: dropped, retentionDays });
   for (let forgotten = FORGOTTEN_AT_ONCE; forgotten === FORGOTTEN_AT_ONCE;) {
     forgotten = await inTransaction(runtime.database, (manager) =>

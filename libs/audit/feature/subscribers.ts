@@ -86,11 +86,12 @@ export class Subscribers {
       const known = await findSubscriber(manager, tenantId, name, 'lock');
       expectRevision(`the subscriber ${name}`, shown(known).revision, ifRevision);
       await deleteSubscriber(manager, known.id);
-      await this.webhooks.end(known);
       await tell(this.runtime, manager, 'dev.fairlead.subscriber.removed.v1', about(caller, by, known));
       return known;
     });
     if (removed.kind === 'nats') await this.#follow(removed.id);
+    // What cannot be destroyed now is swept.
+    else await this.webhooks.undo(removed);
   }
 
   /** Where it stands is kept. NOT_FOUND, ALREADY_EXISTS, REVISION_CONFLICT; CONFLICT: it has no key. */

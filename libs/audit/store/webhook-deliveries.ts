@@ -73,7 +73,7 @@ async function countDeliveries(manager: EntityManager, subscriberId: string, whi
   return row.count;
 }
 
-/** Those to be made now, in the order of their numbers, without those of `besides`. */
+/** Those to be made now, in the order of their numbers, without those of `besides`. None of a webhook that is disabled. */
 export async function dueDeliveries(
   manager: EntityManager,
   { subscriberId, tenantId }: { readonly subscriberId: string; readonly tenantId: string },
@@ -84,6 +84,7 @@ export async function dueDeliveries(
     `select d.number, d.claim, d.attempts, e.body
        from (select * from webhook_deliveries
               where subscriber_id = $1 and next_at <= clock_timestamp() and claim <> all($3::uuid[])
+                and exists (select from webhooks w where w.subscriber_id = $1 and w.disabled_at is null)
               order by number limit $4) d
        left join entries e on e.tenant_id = $2 and e.number = d.number and e.recorded_at = d.recorded_at
       order by d.number`,
@@ -92,6 +93,7 @@ export async function dueDeliveries(
   return rows.map((row) => ({ ...row, number: Number(row.number) }));
 }
 
+/** The webhook is locked before its message, as by whoever replays or removes it. */
 export async function endDelivery(
   manager: EntityManager,
   subscriberId: string,
@@ -99,8 +101,10 @@ export async function endDelivery(
   now: Date,
 ): Promise<void> {
   await manager.query(
-    `with made as (
-       delete from webhook_deliveries where subscriber_id = $1 and number = $2 and claim = $3 returning 1)
+    `with held as materialized (select subscriber_id from webhooks where subscriber_id = $1 for no key update),
+     made as (
+       delete from webhook_deliveries d using held
+        where d.subscriber_id = held.subscriber_id and d.number = $2 and d.claim = $3 returning 1)
      update webhooks set delivered_at = $4 where subscriber_id = $1 and exists (select from made)`,
     [subscriberId, number, claim, now],
   );

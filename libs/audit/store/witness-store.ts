@@ -41,9 +41,15 @@ export async function claimWitnessing(
   return claimed[0].count > 0;
 }
 
-/** Somebody may ask again after `now`. */
-export async function releaseWitnessing(manager: EntityManager, tenantId: string, now: Date): Promise<void> {
-  await manager.query('update audit_trees set witnesses_after = $2 where tenant_id = $1', [tenantId, now]);
+/** Somebody may ask again after `now`, unless the claim to `until` was somebody else's by then. */
+export async function releaseWitnessing(
+  manager: EntityManager,
+  tenantId: string,
+  until: Date,
+  now: Date,
+): Promise<void> {
+  const sql = 'update audit_trees set witnesses_after = $3 where tenant_id = $1 and witnesses_after = $2';
+  await manager.query(sql, [tenantId, until, now]);
 }
 
 export async function findWitnesses(

@@ -99,6 +99,16 @@ it('the first that is about it decides, and what none is about is put on record'
   expect(rulesOf('rules: []').levelOf(passage()).level).toBe('metadata');
 });
 
+it('of somebody with more groups than a record has, what keeps is about them, and what leaves out only where it is known', () => {
+  const cut = passage({ identity: { ...IDENTITY, groups: ['corp:dev'], groupsCut: true } });
+  expect(rules('level: Metadata, userGroups: [admins]', 'level: None').levelOf(cut)).toEqual({
+    rule: 'r0',
+    level: 'metadata',
+  });
+  expect(rules('level: None, userGroups: [admins]').levelOf(cut)).toMatchObject({ level: 'metadata' });
+  expect(rules('level: None, userGroups: ["corp:dev"]').levelOf(cut)).toEqual({ rule: 'r0', level: 'none' });
+});
+
 describe('a file is refused', () => {
   it.each([
     ['rules:\n- {name: a, level: RequestResponse}', /rules\.0\.level: write None or Metadata/],

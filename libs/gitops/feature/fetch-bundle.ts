@@ -57,9 +57,12 @@ function request(url: URL, { options, rules }: Asking, signal: AbortSignal): Pro
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   };
   return new Promise((resolve, reject) => {
-    get(url, settings, resolve).on('error', (error) => {
-      reject(error instanceof FairleadError ? error : unavailable(url, messageOf(error), error));
-    });
+    get(url, settings, resolve)
+      .on('error', (error) => {
+        reject(error instanceof FairleadError ? error : unavailable(url, messageOf(error), error));
+      })
+      // Also after a 101, of which Node tells nothing else.
+      .on('close', () => reject(unavailable(url, 'it ended without an answer')));
   });
 }
 

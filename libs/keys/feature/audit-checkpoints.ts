@@ -45,8 +45,7 @@ export class AuditCheckpoints {
 
   /** CONFLICT for a tree of which the proof does not show that it goes on from the one that was signed last: records were changed, or taken away. */
   async sign(tenantId: string, asked: AuditTreeToSign): Promise<AuditTreeSigned> {
-    return inTransaction(this.#options.database, async (manager) => {
-      const held = await lockAuditLog(manager, tenantId);
+    return this.#signing(tenantId, async (manager, held) => {
       const last = await this.#last(tenantId, held);
       const { incarnation, size } = last ?? NOTHING;
       if (asked.incarnation !== incarnation || asked.from !== size) {
@@ -72,9 +71,8 @@ export class AuditCheckpoints {
     first: Pick<AuditTree, 'size' | 'root'>,
     by: string,
   ): Promise<SignedAuditTree> {
-    const { database, source, ca } = this.#options;
-    return inTransaction(database, async (manager) => {
-      const held = await lockAuditLog(manager, tenantId);
+    const { source, ca } = this.#options;
+    const begun = await this.#signing(tenantId, async (manager, held) => {
       const last = await this.#last(tenantId, held);
       const { incarnation, size, root } = after;
       if (!last || last.incarnation !== incarnation || last.size !== size || last.root !== root) {
@@ -90,8 +88,29 @@ export class AuditCheckpoints {
         lastNote: last.note,
       };
       await appendEvent(manager, createEvent(source, 'dev.fairlead.audit-log.begun-anew.v1', event, ca.now()));
-      return tree;
+      return { signed: true, tree };
     });
+    return begun.tree;
+  }
+
+  /**
+   * Of a log that has a key, files are written before the commit: where that fails, what is there was signed, and nobody has it yet. Of one that gets its key
+   * now, after it: a file of a key that nobody has would stand in the way of every signature to come. Where that one is not written, the next one is.
+   */
+  async #signing<T extends AuditTreeSigned>(
+    tenantId: string,
+    sign: (manager: EntityManager, held: StoredAuditLog | null) => Promise<T>,
+  ): Promise<T> {
+    let isFirst = false;
+    const signed = await inTransaction(this.#options.database, async (manager) => {
+      const held = await lockAuditLog(manager, tenantId);
+      isFirst = held === null;
+      const made = await sign(manager, held);
+      if (made.signed && !isFirst) await this.#options.files?.write(tenantId, made.tree);
+      return made;
+    });
+    if (signed.signed && isFirst) await this.#options.files?.write(tenantId, signed.tree);
+    return signed;
   }
 
   async #sign(
@@ -115,10 +134,7 @@ export class AuditCheckpoints {
       signedAt: this.#options.ca.now(),
     };
     await saveAuditLog(manager, stored);
-    const shown = this.#shown(stored);
-    // Before the commit: where that fails, what is here was signed, and nobody has it yet.
-    await this.#options.files?.write(tenantId, shown);
-    return shown;
+    return this.#shown(stored);
   }
 
   async #openKey({ tenantId, sealedKey }: StoredAuditLog): Promise<{ key: KeyObject; sealedKey: Buffer }> {

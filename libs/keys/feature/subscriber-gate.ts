@@ -70,7 +70,8 @@ export class SubscriberGate implements AsyncDisposable {
 
   #hold(id: string, publicKey: string | undefined): void {
     const before = this.#keys.get(id);
-    if (before !== undefined) this.#ids.delete(before);
+    // Another one may have that key by now.
+    if (before !== undefined && this.#ids.get(before) === id) this.#ids.delete(before);
     if (publicKey === undefined) {
       this.#keys.delete(id);
       return;

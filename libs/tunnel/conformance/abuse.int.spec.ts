@@ -1,3 +1,4 @@
+// @process own: it measures the memory of its process
 import { setTimeout as delay } from 'node:timers/promises';
 import { startInstallation, type Replica, type RunningAgent, type TestInstallation } from '@fairlead/installation';
 import { Registry } from '@fairlead/observability';

@@ -1,3 +1,4 @@
+// @process own: it measures the memory of its process
 import { once } from 'node:events';
 import { constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,3 +1,4 @@
+// @process own: it measures the memory of its process
 import { createHash } from 'node:crypto';
 import { eventually } from '@fairlead/testing';
 import { TunnelConnection as Connection, type TunnelConnection } from '@fairlead/tunnel/link';

@@ -1,3 +1,4 @@
+// @process own: it measures the memory of its process
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairleadError } from '@fairlead/errors';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { MAX_DEAD_LETTERS, webhookKeysRpc } from '@fairlead/contracts';
+import { MAX_DEAD_LETTERS, MAX_SIGNED_CHARACTERS, webhookKeysRpc } from '@fairlead/contracts';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import { commit } from '@fairlead/events';
 import { inTransaction } from '@fairlead/persistence';
 import { RETRY_RULES, waitAfter } from '../../domain/delivery-retry.js';
 import { countDead, endDelivery, putOff, type Delivery } from '../../store/webhook-deliveries.js';
-import type { LeasedWebhook } from '../../store/webhooks.js';
+import { lockWebhook, type LeasedWebhook } from '../../store/webhooks.js';
 import { disable, disableWithin } from './disable.js';
 import type { WebhookRuntime } from './webhook-runtime.js';
 
@@ -32,6 +32,9 @@ export async function deliver(
 ): Promise<void> {
   if (delivery.body === null) {
     return giveUp(runtime, webhook, delivery, { kind: 'failed', status: null, error: 'the entry is kept no more' });
+  }
+  if (delivery.body.length > MAX_SIGNED_CHARACTERS) {
+    return giveUp(runtime, webhook, delivery, { kind: 'failed', status: null, error: 'it is too large to be signed' });
   }
   const signed = await sign(runtime, webhook, delivery.body, signal);
   if (signed === 'no-secret') return disable(runtime, webhook, 'NOT_FOUND');
@@ -136,6 +139,8 @@ async function giveUp(
   const error = failed.error.slice(0, MAX_ERROR_CHARACTERS);
   const dead = { attempts: delivery.attempts, waitMs: null, status: failed.status, error, at: runtime.now() };
   await commit(runtime, async (manager) => {
+    // First, as whoever replays or removes it.
+    await lockWebhook(manager, subscriberId);
     if (!(await putOff(manager, subscriberId, delivery, dead))) return;
     if ((await countDead(manager, subscriberId)) < MAX_DEAD_LETTERS) return;
     await disableWithin(runtime, manager, webhook, 'QUOTA_EXCEEDED');

@@ -51,12 +51,6 @@ export class Webhooks {
     );
   }
 
-  /** Has its secrets destroyed, in the transaction that removes the subscriber. */
-  async end({ id: subscriberId, tenantId, kind }: StoredSubscriber): Promise<void> {
-    if (kind !== 'webhook') return;
-    await this.runtime.rpc.call(webhookKeysRpc.destroyWebhookSecrets, tenantId, { subscriberId });
-  }
-
   async rotate(asked: Asked, overlapHours: number): Promise<RotatedSecret> {
     const made = await this.#change(asked, async (manager, known, about) => {
       const input = { subscriberId: known.id, overlapHours };
