@@ -8,7 +8,7 @@ const NAMESPACES = 40;
 const REFUSED = 0.01;
 const EXEC = 0.005;
 /** Records tell of the month before: questions are narrowed by time. */
-export const SPAN_MS = 30 * 86_400_000;
+const SPAN_MS = 30 * 86_400_000;
 
 const VERBS = ['get', 'list', 'watch', 'get', 'list', 'get', 'patch', 'create', 'update', 'delete'] as const;
 const RESOURCES = ['pods', 'configmaps', 'deployments', 'secrets', 'services', 'nodes', 'events', 'jobs'] as const;

@@ -11,7 +11,7 @@ import { PLAIN, type AuditProbe, type System } from './system.js';
 import { killed, runningPid } from './through-gateways.js';
 
 /** Writers, each of which changes an object of its own. */
-export const MOST_WRITERS = 64;
+const MOST_WRITERS = 64;
 /** What stands before the number of the writer. */
 export const AUDIT_OBJECT = '/api/v1/namespaces/default/configmaps/audited-';
 

@@ -13,7 +13,7 @@ export {
   type WebhookMeter,
 } from './feature/webhooks/webhook-meter.js';
 export type { WebhookOptions } from './feature/webhooks/webhook-runtime.js';
-export { RETRY_RULES, type RetryRules } from './domain/delivery-retry.js';
+export type { RetryRules } from './domain/delivery-retry.js';
 export { appendToTree } from './feature/audit-tree.js';
 export { askWitnesses, type AskWitnessesOptions, type AskedWitness } from './feature/ask-witnesses.js';
 export { witnessesToAsk } from './feature/witness-file.js';

@@ -2,4 +2,4 @@
 export { AddressRanges } from './address-ranges.js';
 export { checkUrl, mayDial, type OutboundRules } from './outbound-rules.js';
 export { checkedLookup } from './checked-lookup.js';
-export { OutboundPosts, type OutboundPostsOptions, type Posted, type PostOptions } from './outbound-posts.js';
+export { OutboundPosts, type OutboundPostsOptions, type Posted } from './outbound-posts.js';

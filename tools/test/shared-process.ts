@@ -42,6 +42,7 @@ function begin(env: Readonly<Record<string, string>>): void {
 async function rest(): Promise<void> {
   const end = performance.now() + SETTLE_MS;
   let left = look();
+  // A handle that was closed is gone some turns of the event loop later, and nothing tells of it.
   while (left.length > 0 && performance.now() < end) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     left = look();

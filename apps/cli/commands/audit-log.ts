@@ -21,7 +21,7 @@ import type { ApiClient } from '../session/api-client.js';
 import { addAuditBeginAnew } from './audit-begin-anew.js';
 import { addAuditVerify } from './audit-verify.js';
 import { addAuditWitnesses } from './audit-witnesses.js';
-import { wholeNumber } from './option-values.js';
+import { entryNumber } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const SAVE_HELP = `
@@ -39,7 +39,7 @@ export function addAuditLogCommands(audit: Command, io: Io): void {
     .command('prove <number>')
     .summary('prove that an entry is in the log')
     .description('Print a proof that an entry is in the log (C2SP tlog-proof), with the checkpoint that it holds for.')
-    .action((number: string) => prove(io, wholeNumber(number)));
+    .action((number: string) => prove(io, entryNumber(number)));
   audit
     .command('save <folder>')
     .summary('save the log for other tools')

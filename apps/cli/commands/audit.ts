@@ -10,7 +10,7 @@ import { closed, lineWriter, newFile } from '../output/lines.js';
 import { AuditEntry, AuditEntryList, AuditProducerList } from '../session/audit-answers.js';
 import { addAuditLogCommands } from './audit-log.js';
 import { addAuditReconcile } from './audit-reconcile.js';
-import { momentOf, outputOption, type Printed } from './option-values.js';
+import { entryNumber, momentOf, outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const SEARCH_HELP = `
@@ -151,7 +151,7 @@ function cellsOf({ number, at, user, cluster, action, decision, source }: AuditE
 }
 
 async function show(io: Io, given: string, { output }: Printed): Promise<void> {
-  const number = wholeNumber(given);
+  const number = entryNumber(given);
   const entry = await withApi(io, (api) => api.ask(AuditEntry, `/v1/audit/entries/${number}`));
   if (output === 'json') return printJson(io, entry);
   printLines(io, ...cellsOf(entry).filter((cell) => cell !== ''), JSON.stringify(entry.body, null, 2));

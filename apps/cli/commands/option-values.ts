@@ -37,6 +37,13 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** Of an entry of an audit log, from 1 on: a log has more of them than any option may say. */
+export function entryNumber(text: string): number {
+  const number = Number(text);
+  if (/^\d{1,15}$/.test(text) && number > 0) return number;
+  throw usage(`${text} is no number of an entry`, 'see fairlead audit search, or fairlead subscriber dead-letters');
+}
+
 export function portNumber(text: string): number {
   const port = wholeNumber(text);
   if (port < 1 || port > 65_535) throw new InvalidArgumentError('Expected a port, 1 to 65535.');

@@ -7,7 +7,7 @@ import { printHint, printJson, printLines, printList, printResult } from '../out
 import { writePrivateFile } from '../session/login-store.js';
 import { itemPath } from '../session/paths.js';
 import { CreatedSubscriber, DeadLetterList, RotatedSecret, Subscriber } from '../session/subscriber-answers.js';
-import { durationSeconds, outputOption, type Printed } from './option-values.js';
+import { durationSeconds, entryNumber, outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const SUBSCRIBERS = '/v1/subscribers';
@@ -159,10 +159,4 @@ function overlapHours(text: string): number {
   if (!Number.isInteger(hours) || hours > 168)
     throw new InvalidArgumentError('Write whole hours, 0h to 168h, or days.');
   return hours;
-}
-
-function entryNumber(text: string): number {
-  const number = Number(text);
-  if (/^\d{1,15}$/.test(text) && number > 0) return number;
-  throw usage(`${text} is no number of an entry`, 'see fairlead audit search, or fairlead subscriber dead-letters');
 }

@@ -11,7 +11,7 @@ const REFUSED_WITHIN_MS = 120_000;
 export type Disturb = (world: AuditWorld, nth: number) => Promise<void>;
 
 /** SIGKILL, and a start with what it left on its disk. */
-export async function killAndReturn(stack: Stack, name: string): Promise<void> {
+async function killAndReturn(stack: Stack, name: string): Promise<void> {
   const process = stack.process(name);
   process.kill('SIGKILL');
   await process.exited;
