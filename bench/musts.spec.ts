@@ -32,3 +32,21 @@ it('counts what only failed as not met', () => {
     { rule: 'be all', holds: true },
   ]);
 });
+
+it('divides what was measured at the same time, run by run', () => {
+  const results = new Results();
+  // A machine that is three times as slow in one run, and then in the other.
+  for (const [off, kept] of [
+    [100, 102],
+    [300, 306],
+    [320, 326.4],
+  ] as const) {
+    results.add('audit_cpu_read', 'audit-off', off);
+    results.add('audit_cpu_read', 'audit-required', kept);
+  }
+  results.add('audit_cpu_read', 'audit-best-effort', 400);
+  const [bestEffort, required] = judge(results.rows(QUICK));
+  expect(required).toMatchObject({ measured: expect.closeTo(1.02, 5) as number, holds: true });
+  // Of fewer runs nobody knows which they were.
+  expect(bestEffort).toMatchObject({ measured: expect.closeTo(4 / 3, 5) as number, holds: false });
+});

@@ -1,4 +1,4 @@
-import type { ResultRow } from './report/results.js';
+import { ratioOf, type ResultRow } from './report/results.js';
 import type { RowName, SystemName } from './rows.js';
 
 /** What a row must reach, against another figure of the same run or against a number. */
@@ -86,16 +86,24 @@ export function judge(results: readonly ResultRow[]): Verdict[] {
 }
 
 function verdictOn(must: Must, results: readonly ResultRow[]): Verdict {
-  const { row, system, relation, than } = must;
-  const figure = medianOf(results, row, system);
+  const { row, system, relation } = must;
+  const figure = resultOf(results, row, system);
   const rule = ruleOf(must);
-  const reference = 'system' in than ? medianOf(results, ('row' in than && than.row) || row, than.system) : 1;
   // What was measured and yielded nothing but failures does not hold, whatever the reference.
-  if (figure === null && failedIn(results, row, system)) return { must, rule, measured: null, holds: false };
-  if (figure === null || reference === null || reference === 0) return { must, rule, measured: null, holds: null };
-  const measured = 'beyond' in than ? figure - reference : figure / reference;
+  if (figure?.median === null && figure.failed) return { must, rule, measured: null, holds: false };
+  const measured = measuredOf(must, figure, results);
+  if (measured === null) return { must, rule, measured, holds: null };
   const bound = boundOf(must, results);
   return { must, rule, measured, holds: relation === '≥' ? measured >= bound : measured <= bound };
+}
+
+/** What the bound is of; null if one of its figures is missing. */
+function measuredOf({ row, than }: Must, figure: ResultRow | undefined, results: readonly ResultRow[]): number | null {
+  if (!('system' in than)) return figure?.median ?? null;
+  const reference = resultOf(results, ('row' in than && than.row) || row, than.system);
+  if ('factor' in than) return ratioOf(figure, reference);
+  if (!figure || !reference || figure.median === null || reference.median === null) return null;
+  return figure.median - reference.median;
 }
 
 function boundOf({ row, than }: Must, results: readonly ResultRow[]): number {
@@ -119,12 +127,8 @@ function ruleOf({ row, system, relation, than }: Must): string {
   return `${relation} ${than.factor} × ${whose}${than.row === undefined || than.row === row ? '' : ` ${than.row}`}`;
 }
 
-function medianOf(results: readonly ResultRow[], row: RowName, system: SystemName): number | null {
-  return results.find((result) => result.row === row && result.system === system)?.median ?? null;
-}
-
-function failedIn(results: readonly ResultRow[], row: RowName, system: SystemName): boolean {
-  return results.some((result) => result.row === row && result.system === system && result.failed !== undefined);
+function resultOf(results: readonly ResultRow[], row: RowName, system: SystemName): ResultRow | undefined {
+  return results.find((result) => result.row === row && result.system === system);
 }
 
 function atLeast(row: RowName, factor: number): Must {

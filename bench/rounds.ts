@@ -8,6 +8,7 @@ import type { Scale } from './scale.js';
 import type { State } from './state.js';
 import type { Systems } from './systems/start-systems.js';
 import { PARTS, type System } from './systems/system.js';
+import { Turns } from './turns.js';
 
 export interface RoundsOptions {
   /** Path of the load generator. */
@@ -53,11 +54,13 @@ export async function runRounds(options: RoundsOptions): Promise<void> {
   for (let round = 0; round < runs; round += 1) {
     const beganMs = systemClock.monotonicMs();
     for (const measurement of measurements) {
-      for (const system of orderOf(systemsFor(measurement, systems), round)) {
-        const step = `${round}/${measurement.rows.join('+')}/${system.name}`;
+      for (const group of groupsOf(measurement, orderOf(systemsFor(measurement, systems), round))) {
+        const names = group.map(({ name }) => name);
+        const step = `${round}/${measurement.rows.join('+')}/${names.join('+')}`;
         if (state.isDone(step)) continue;
-        say(`run ${round + 1} of ${runs}: ${measurement.rows[0]}, ${system.name}`);
-        await measureOnce(options, measurement, system);
+        say(`run ${round + 1} of ${runs}: ${measurement.rows[0]}, ${names.join(', ')}`);
+        const turns = new Turns(names);
+        await Promise.all(group.map((system) => measureOnce(options, measurement, system, turns)));
         await state.done(step);
       }
     }
@@ -74,9 +77,20 @@ function systemsFor({ systems: names, far }: Measurement, systems: Systems): Sys
   return (far ? systems.far : systems.near).filter(({ name }) => names === undefined || names.includes(name));
 }
 
-async function measureOnce(options: RoundsOptions, measurement: Measurement, system: System): Promise<void> {
+/** What is measured at the same time. */
+function groupsOf({ abreast }: Measurement, systems: readonly System[]): System[][] {
+  if (systems.length === 0) return [];
+  return abreast ? [[...systems]] : systems.map((system) => [system]);
+}
+
+async function measureOnce(
+  options: RoundsOptions,
+  measurement: Measurement,
+  system: System,
+  turns: Turns,
+): Promise<void> {
   const { signal, state } = options;
-  const bench = benchOf(options, system);
+  const bench = { ...benchOf(options, system), turn: () => turns.take(system.name) };
   const rows = measurement.rows.filter((row) => options.rows.includes(row));
   try {
     // A measurement before it may have taken the far agent's gateway away.
@@ -90,10 +104,12 @@ async function measureOnce(options: RoundsOptions, measurement: Measurement, sys
     if (!(error instanceof BenchError)) throw error;
     for (const row of rows) state.results.unmeasured(row, system.name, error.message);
     await mend(options, system);
+  } finally {
+    turns.leave(system.name);
   }
 }
 
-function benchOf(options: RoundsOptions, system: System): Bench {
+function benchOf(options: RoundsOptions, system: System): Omit<Bench, 'turn'> {
   const { load: program, scale, signal } = options;
   const loadOn: Bench['loadOn'] = ({ entrance }, job, more) => runLoad(program, entrance, job, { signal, ...more });
   const answering = async (): Promise<void> => {

@@ -26,6 +26,8 @@ export interface Row {
   readonly better: 'more' | 'less';
   /** True where a system that answers nothing is what the row wants to know. */
   readonly mayFreeze?: true;
+  /** Systems are measured at the same time: a ratio is of figures of the same run, and not of medians. */
+  readonly abreast?: true;
 }
 
 const SPEED = { unit: 'MB/s', better: 'more' } as const;
@@ -98,12 +100,12 @@ const SYNCS = { unit: 'per write', better: 'less' } as const;
 
 /** Of the audit: gateways that keep none, that keep it as best they can, and as required. */
 const AUDIT_ROWS = {
-  audit_read_p50: PING,
-  audit_read_p99: PING,
-  audit_write_p50: PING,
-  audit_write_p99: PING,
-  audit_cpu_read: CORE_TIME,
-  audit_cpu_write: CORE_TIME,
+  audit_read_p50: { ...PING, abreast: true },
+  audit_read_p99: { ...PING, abreast: true },
+  audit_write_p50: { ...PING, abreast: true },
+  audit_write_p99: { ...PING, abreast: true },
+  audit_cpu_read: { ...CORE_TIME, abreast: true },
+  audit_cpu_write: { ...CORE_TIME, abreast: true },
   audit_syncs_1: SYNCS,
   audit_syncs_16: SYNCS,
   audit_syncs_64: SYNCS,

@@ -22,8 +22,8 @@ export interface Scale {
     readonly watches: number;
     readonly idleMs: number;
   };
-  /** Through gateways that keep an audit, or none: requests of each job. */
-  readonly audit: { readonly requests: number };
+  /** Through gateways that keep an audit, or none: requests of each job at most, and the slices in which gateways take turns. */
+  readonly audit: { readonly requests: number; readonly slices: number; readonly sliceMs: number };
   /** Pings and connections stop after this, whatever their count. */
   readonly enoughMs: number;
   /** A job that takes longer fails. */
@@ -47,7 +47,7 @@ export const QUICK: Scale = {
   farPings: 40,
   farBytes: 30 * MB,
   api: { requests: 1_000, lists: 3, watches: 200, idleMs: 40_000 },
-  audit: { requests: 1_000 },
+  audit: { requests: 1_000, slices: 4, sliceMs: 300 },
   enoughMs: 1_000,
   jobTimeoutMs: 12_000,
   stepMs: 1_500,
@@ -66,7 +66,7 @@ export const FULL: Scale = {
   farPings: 100,
   farBytes: 30 * MB,
   api: { requests: 20_000, lists: 20, watches: 1_000, idleMs: 60_000 },
-  audit: { requests: 10_000 },
+  audit: { requests: 10_000, slices: 16, sliceMs: 300 },
   enoughMs: 3_000,
   jobTimeoutMs: 25_000,
   stepMs: 3_000,

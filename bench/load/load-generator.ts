@@ -47,6 +47,9 @@ export interface Job {
   readonly settleMs?: number;
   /** Bounds each of many tries. */
   readonly tryMs?: number;
+  /** Of kinds that ask a Kubernetes API: it is done in so many slices, of so many milliseconds each, with a stop (`slice`) before each one. */
+  readonly slices?: number;
+  readonly sliceMs?: number;
   /** Ends what has a count before it is reached; 100 pings are always made. */
   readonly enoughMs?: number;
   /** What is not done by then has failed. */

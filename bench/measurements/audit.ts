@@ -16,10 +16,11 @@ const AUDITED = ['audit-best-effort', 'audit-required'] as const;
 const MICROSECONDS = 1_000_000;
 /** Without a load, to know what all that stands behind a gateway does anyway. */
 const IDLE_MS = 3_000;
+const HANDED_ON_MS = 2_000;
 const POLL_MS = 200;
 const DRAINED_WITHIN_MS = 120_000;
 
-/** What an audit costs: gateways without one, and with one of each kind, asked in turns. */
+/** What an audit costs: gateways without one, and with one of each kind, asked by turns of a third of a second. */
 export const AUDIT: readonly Measurement[] = [
   waiting(READ, 'audit_read_p50', 'audit_read_p99'),
   waiting(WRITE, 'audit_write_p50', 'audit_write_p99'),
@@ -51,26 +52,42 @@ function ask({ scale, load }: Bench, what: Asked, connections: number): Promise<
   return load({ ...what, connections, count: audit.requests, enoughMs, timeoutMs });
 }
 
+/** In slices, by turns with the other systems. */
+function askInTurns({ scale, load, turn }: Bench, what: Asked, connections: number): Promise<LoadResult> {
+  const { requests: count, ...slices } = scale.audit;
+  return load(
+    { ...what, connections, count, ...slices, timeoutMs: scale.jobTimeoutMs * SYSTEMS.length },
+    { atPhase: turn },
+  );
+}
+
 /** One client that asks one thing after the other. */
 function waiting(what: Asked, p50: RowName, p99: RowName): Measurement {
   return {
     rows: [p50, p99],
     systems: SYSTEMS,
+    abreast: true,
     async run(bench) {
-      const result = await ask(bench, what, 1);
+      const result = await askInTurns(bench, what, 1);
       return unlessFailed(result, () => ({ [p50]: result.p50Us, [p99]: result.p99Us }), this.rows);
     },
   };
 }
 
-/** Of the gateway alone, for each request of sixteen clients. */
+/** Of the gateway alone, for each request of sixteen clients, until what it put on record is handed on. */
 function cpuOf(what: Asked, row: RowName): Measurement {
   return {
     rows: [row],
     systems: SYSTEMS,
+    abreast: true,
     async run(bench) {
       const cpu = async (): Promise<number> => (await cpuSeconds(bench.system.pids('gateway'))) ?? Number.NaN;
-      const { result, each } = await perRequest(bench, cpu, () => ask(bench, what, CLIENTS));
+      const { result, each } = await perRequest(bench, cpu, async () => {
+        const asked = await askInTurns(bench, what, CLIENTS);
+        // All as long, whether or not there is something to hand on.
+        await systemClock.sleep(HANDED_ON_MS, bench.signal);
+        return asked;
+      });
       return unlessFailed(result, () => ({ [row]: each * MICROSECONDS }), this.rows);
     },
   };

@@ -24,6 +24,8 @@ export interface Bench {
   readonly renew: () => Promise<void>;
   /** Waits until the system answers. Throws BenchError if it does not in time. */
   readonly answers: () => Promise<void>;
+  /** Of a measurement of systems abreast: resolves when it is the turn of this one. */
+  readonly turn: () => Promise<void>;
 }
 
 /** Something that is done to a system, and the rows that it yields. */
@@ -35,6 +37,8 @@ export interface Measurement {
   readonly far?: true;
   /** Whether the system's processes are started anew before, so that they do not hold memory of what was before. */
   readonly fresh?: true;
+  /** Whether all systems are measured at the same time, and do a slice of the work in turn: what differs by less than a machine does within minutes. */
+  readonly abreast?: true;
   run(bench: Bench): Promise<Findings>;
 }
 

@@ -1,4 +1,4 @@
-import { ROW_NAMES, SYSTEMS, unitOf, type RowName, type SystemName } from '../rows.js';
+import { ROWS, ROW_NAMES, SYSTEMS, unitOf, type Row, type RowName, type SystemName } from '../rows.js';
 import type { Scale } from '../scale.js';
 import { median } from './statistics.js';
 
@@ -22,6 +22,22 @@ export interface ResultRow {
   readonly failed?: Failure;
   /** Only if it could not be measured: why. */
   readonly unmeasured?: string;
+}
+
+/**
+ * One figure as so many times another, of the same row or not; null where either is missing. Of systems that were measured abreast: the median of what
+ * each run says.
+ */
+export function ratioOf(dividend: ResultRow | undefined, divisor: ResultRow | undefined): number | null {
+  if (!dividend || !divisor) return null;
+  const { abreast }: Row = ROWS[dividend.row];
+  if (abreast && dividend.runs.length === divisor.runs.length)
+    return median(dividend.runs.flatMap((value, run) => quotient(value, divisor.runs[run] ?? null) ?? []));
+  return quotient(dividend.median, divisor.median);
+}
+
+function quotient(above: number | null, below: number | null): number | null {
+  return above === null || below === null || below === 0 ? null : above / below;
 }
 
 export interface Cell {

@@ -1,6 +1,6 @@
 import { judge, type Verdict } from '../musts.js';
 import { ROWS, SYSTEMS, type Row, type RowName, type SystemName } from '../rows.js';
-import type { ResultRow } from './results.js';
+import { ratioOf, type ResultRow } from './results.js';
 import { spread } from './statistics.js';
 
 /** What is divided by what. */
@@ -89,8 +89,8 @@ function ratioLines(results: readonly ResultRow[], ratios: typeof RATIOS): Line[
 }
 
 function ratio(dividend: ResultRow | undefined, divisor: ResultRow | undefined): string {
-  const [above, below] = [dividend?.median ?? null, divisor?.median ?? null];
-  return above === null || below === null || below === 0 ? NOTHING : `${(above / below).toFixed(2)} ×`;
+  const times = ratioOf(dividend, divisor);
+  return times === null ? NOTHING : `${times.toFixed(2)} ×`;
 }
 
 function verdictLine({ must, rule, measured, holds }: Verdict): Line {

@@ -112,6 +112,29 @@ it('reads in batches of so many records and bytes, over the ends of segments', a
   expect(await idsIn(spool)).toEqual(Array.from({ length: 200 }, (_none, at) => at + 1));
 });
 
+it('reads from the disk what is more than it keeps in memory', async () => {
+  const ids = Array.from({ length: 3_000 }, (_none, at) => at + 1);
+  await using spool = await openSpool();
+  for (const id of ids) spool.append(numbered(id, 1_000));
+  await spool.flush();
+  expect(await idsIn(spool)).toEqual(ids);
+});
+
+it('knows by its segments what was given up where the mark could not be written', async () => {
+  const first = await openSpool(MIB);
+  for (let id = 1; id <= 300; id += 1) await first.appendDurably(numbered(id, 1_000));
+  await first.acknowledge(200);
+  await first[Symbol.asyncDispose]();
+  await writeFile(
+    join(scratch.path, 'state.json'),
+    JSON.stringify({ version: 1, epoch: first.epoch, acknowledged: 1 }),
+  );
+  await using again = await openSpool(MIB);
+  const found = await idsIn(again);
+  expect(found[0]).toBeGreaterThan(150);
+  expect(found).toEqual(Array.from({ length: found.length }, (_none, at) => 301 - found.length + at));
+});
+
 describe('what was damaged', () => {
   async function filled(): Promise<string> {
     const spool = await openSpool();

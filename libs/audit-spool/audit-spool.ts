@@ -3,12 +3,15 @@ import { mkdir } from 'node:fs/promises';
 import type { AuditRecord } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
+import { Batch, type ReadLimits, type SpooledRecords } from './batch.js';
 import { LostCount } from './lost-count.js';
 import { openSegments } from './open-segments.js';
+import { RecentRecords } from './recent-records.js';
+import type { EncodableRecord } from './record-line.js';
 import { roomFor, type Keep } from './room.js';
 import { SegmentWriter } from './segment-writer.js';
 import { lockSpool } from './spool-lock.js';
-import { SpoolReader, type ReadLimits, type SpooledRecords } from './spool-reader.js';
+import { SpoolReader } from './spool-reader.js';
 import { removeSegment } from './segments.js';
 import { writeState } from './spool-state.js';
 
@@ -22,8 +25,13 @@ export interface AuditSpoolOptions {
   readonly onSynced?: (seconds: number) => void;
 }
 
-/** What nobody waits for is gathered for so long before it is written. */
-const GATHER_MS = 25;
+/** What nobody waits for is gathered for so long before it is written, or until it is so much: each time costs as much as dozens of records. */
+const GATHER_MS = 250;
+const GATHER_BYTES = 256 * 1024;
+/** The mark of what was acknowledged is written so often at most. */
+const KEEP_STATE_MS = 1_000;
+/** What was written last is kept in memory besides. */
+const RECENT_BYTES = 2 * 1024 ** 2;
 /** After the disk failed, until it is tried again. */
 const RETRY_MS = 1_000;
 /** Waiting in memory, if the disk is slow; beyond it only what is required is taken, up to twice as much. */
@@ -33,9 +41,7 @@ const LOST_BYTES = 512;
 /** Of a line, beside the record. */
 const FRAMING_BYTES = 24;
 
-interface Waiting {
-  readonly json: string;
-  readonly bytes: number;
+interface Waiting extends EncodableRecord {
   readonly durable?: PromiseWithResolvers<number>;
 }
 
@@ -47,8 +53,11 @@ export class AuditSpool implements AsyncDisposable {
   readonly #options: AuditSpoolOptions;
   readonly #writer: SegmentWriter;
   readonly #reader: SpoolReader;
+  readonly #recent = new RecentRecords(RECENT_BYTES);
   readonly #release: () => Promise<void>;
   #acknowledged: number;
+  /** The mark as it is on the disk, and when it was written. */
+  #kept = { acknowledged: NaN, atMs: -Infinity };
   #queue: Waiting[] = [];
   #queuedBytes = 0;
   #flushes: PromiseWithResolvers<void>[] = [];
@@ -108,6 +117,11 @@ export class AuditSpool implements AsyncDisposable {
     return this.#lostEver;
   }
 
+  /** Whether there is something to read already, before anything is flushed. */
+  get hasDurable(): boolean {
+    return this.#writer.durableSeq > this.#acknowledged;
+  }
+
   get acknowledged(): number {
     return this.#acknowledged;
   }
@@ -119,36 +133,31 @@ export class AuditSpool implements AsyncDisposable {
 
   /** Takes a record without waiting; false if there is no room for it, and it was counted. */
   append(record: AuditRecord, keep: Keep = 'best-effort'): boolean {
-    const json = JSON.stringify(record);
-    const bytes = Buffer.byteLength(json) + FRAMING_BYTES;
-    const why = this.#whyNot(bytes, keep);
+    const encodable = encodableOf(record);
+    const why = this.#whyNot(encodable, keep);
     if (why !== null) {
       this.#lose(1, why);
       return false;
     }
-    this.#put({ json, bytes });
-    this.#gathering ??= setTimeout(() => this.#go(), GATHER_MS).unref();
+    this.#gather(encodable);
     return true;
   }
 
   /** Takes a record without waiting if there is room for it now. Otherwise nothing is counted: it stays with whoever offers it. */
   offer(record: AuditRecord): boolean {
-    const json = JSON.stringify(record);
-    const bytes = Buffer.byteLength(json) + FRAMING_BYTES;
-    if (this.#whyNot(bytes, 'best-effort') !== null) return false;
-    this.#put({ json, bytes });
-    this.#gathering ??= setTimeout(() => this.#go(), GATHER_MS).unref();
+    const encodable = encodableOf(record);
+    if (this.#whyNot(encodable, 'best-effort') !== null) return false;
+    this.#gather(encodable);
     return true;
   }
 
   /** Resolves with the number of the record once it would outlast the loss of power. UNAVAILABLE, saying why: it is not on record. */
   async appendDurably(record: AuditRecord, keep: Exclude<Keep, 'best-effort'> = 'required'): Promise<number> {
-    const json = JSON.stringify(record);
-    const bytes = Buffer.byteLength(json) + FRAMING_BYTES;
-    const why = this.#whyNot(bytes, keep);
+    const encodable = encodableOf(record);
+    const why = this.#whyNot(encodable, keep);
     if (why !== null) throw new FairleadError('UNAVAILABLE', why);
     const durable = Promise.withResolvers<number>();
-    this.#put({ json, bytes, durable });
+    this.#put({ ...encodable, durable });
     this.#go();
     return durable.promise;
   }
@@ -164,9 +173,12 @@ export class AuditSpool implements AsyncDisposable {
   }
 
   /** What follows this number and is durable, so that no number is ever given to two records that anybody saw. */
-  read(afterSeq: number, limits: ReadLimits): Promise<SpooledRecords> {
+  async read(afterSeq: number, limits: ReadLimits): Promise<SpooledRecords> {
     const { segments, durableSeq } = this.#writer;
-    return this.#reader.read([...segments], afterSeq + 1, durableSeq, limits);
+    const batch = new Batch(afterSeq + 1, limits);
+    this.#recent.fill(batch, durableSeq);
+    if (batch.records.length === 0) await this.#reader.fill(batch, [...segments], durableSeq);
+    return { firstSeq: afterSeq + 1, records: batch.records };
   }
 
   /** All up to this number have been taken over: they need not be kept. */
@@ -176,8 +188,10 @@ export class AuditSpool implements AsyncDisposable {
     }
     if (seq <= this.#acknowledged) return;
     this.#acknowledged = seq;
-    for (const segment of this.#writer.forgetUpTo(seq)) await removeSegment(segment);
-    await this.#keepState();
+    this.#recent.forgetUpTo(seq);
+    const ended = this.#writer.forgetUpTo(seq);
+    if (ended.length > 0 || performance.now() - this.#kept.atMs >= KEEP_STATE_MS) await this.#keepState();
+    for (const segment of ended) await removeSegment(segment);
     if (this.#lost.count > 0) this.#go();
   }
 
@@ -185,9 +199,11 @@ export class AuditSpool implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#state === 'closed') return;
     await this.flush().catch(() => undefined);
+    const isOurs = this.#state === 'open';
     this.#state = 'closed';
     clearTimeout(this.#gathering);
     await this.#running;
+    if (isOurs && this.#kept.acknowledged !== this.#acknowledged) await this.#keepState();
     await this.#writer.close();
     // Another process may have it.
     await this.#release().catch(() => undefined);
@@ -203,25 +219,35 @@ export class AuditSpool implements AsyncDisposable {
   /** The mark is a saving, not a promise: without it, records are sent again. */
   async #keepState(): Promise<void> {
     const { dir, logger } = this.#options;
-    await writeState(dir, { epoch: this.epoch, acknowledged: this.#acknowledged }).catch((error: unknown) => {
+    const acknowledged = this.#acknowledged;
+    this.#kept = { acknowledged, atMs: performance.now() };
+    await writeState(dir, { epoch: this.epoch, acknowledged }).catch((error: unknown) => {
+      this.#kept = { acknowledged: NaN, atMs: -Infinity };
       logger.warn('audit.spool.mark_not_kept', { dir, err: error });
     });
   }
 
-  #whyNot(bytes: number, keep: Keep): string | null {
+  #whyNot({ jsonBytes }: EncodableRecord, keep: Keep): string | null {
     if (this.#state === 'closed') return 'the audit spool is closed';
     if (this.#failure !== null) return this.#failure;
     if (this.#queuedBytes > MAX_QUEUED_BYTES * (keep === 'best-effort' ? 1 : 2)) {
       return 'the disk of the audit spool is too slow for what it has to hold';
     }
     const { maxBytes } = this.#options;
-    if (this.bytes + bytes + LOST_BYTES <= roomFor(keep, maxBytes)) return null;
+    if (this.bytes + jsonBytes + FRAMING_BYTES + LOST_BYTES <= roomFor(keep, maxBytes)) return null;
     return `the audit spool is full (${maxBytes} bytes): nobody has taken over what is in it`;
+  }
+
+  /** Nobody waits for it. */
+  #gather(waiting: Waiting): void {
+    this.#put(waiting);
+    if (this.#queuedBytes >= GATHER_BYTES) this.#go();
+    else this.#gathering ??= setTimeout(() => this.#go(), GATHER_MS).unref();
   }
 
   #put(waiting: Waiting): void {
     this.#queue.push(waiting);
-    this.#queuedBytes += waiting.bytes;
+    this.#queuedBytes += waiting.jsonBytes + FRAMING_BYTES;
   }
 
   #lose(count: number, why: string): void {
@@ -259,14 +285,15 @@ export class AuditSpool implements AsyncDisposable {
     this.#flushes = [];
     const lost = this.#lost.count > 0 && this.#hasRoomForLost ? this.#lost.take() : undefined;
     try {
-      const lines = lost ? [JSON.stringify(lost)] : [];
-      const firstSeq = await this.#writer.write([...lines, ...group.map(({ json }) => json)]);
+      const before = lost ? [encodableOf(lost)] : [];
+      const { firstSeq, lines } = await this.#writer.write([...before, ...group]);
+      this.#recent.add(firstSeq, lines);
       this.#queuedBytes -= bytes;
       if (flushes.length > 0 || group.some(({ durable }) => durable)) await this.#sync();
-      for (const [at, { durable }] of group.entries()) durable?.resolve(firstSeq + lines.length + at);
+      for (const [at, { durable }] of group.entries()) durable?.resolve(firstSeq + before.length + at);
       for (const flushed of flushes) flushed.resolve();
     } catch (error) {
-      this.#queuedBytes = this.#queue.reduce((sum, each) => sum + each.bytes, 0);
+      this.#queuedBytes = this.#queue.reduce((sum, { jsonBytes }) => sum + jsonBytes + FRAMING_BYTES, 0);
       if (lost) this.#lost.add(lost.count, lost.why);
       this.#failed(error, group, flushes);
     }
@@ -283,6 +310,7 @@ export class AuditSpool implements AsyncDisposable {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
     const why = `the audit spool cannot be written to (${code})`;
     this.#options.logger.error('audit.spool.failed', { dir: this.#options.dir, reason: why, err: error });
+    this.#recent.clear();
     // What was written before and never synced is gone as well, but was on no promise.
     this.#lose(this.#writer.takeBack(), why);
     this.#queue = [...group, ...this.#queue];
@@ -307,4 +335,9 @@ export class AuditSpool implements AsyncDisposable {
     this.#failure = null;
     if (this.#lost.count > 0) this.#go();
   }
+}
+
+function encodableOf(record: AuditRecord): EncodableRecord {
+  const json = JSON.stringify(record);
+  return { json, jsonBytes: Buffer.byteLength(json) };
 }

@@ -27,7 +27,9 @@ export async function openSegments(dir: string, makeEpoch: () => string, logger:
     await setAside(stray);
   }
   const lastSeq = await cutTornEnd(segments.at(-1)!, logger);
-  const acknowledged = state?.epoch === epoch ? state.acknowledged : (segments[0]?.firstSeq ?? 1) - 1;
+  // What stood before the first segment was acknowledged, whether or not the mark could be written.
+  const givenUp = (segments[0]?.firstSeq ?? 1) - 1;
+  const acknowledged = state?.epoch === epoch ? Math.max(state.acknowledged, givenUp) : givenUp;
   if (acknowledged <= lastSeq) return { epoch, segments, lastSeq, acknowledged };
   logger.error('audit.spool.behind', { dir, lastSeq, acknowledged });
   // All of them were acknowledged.

@@ -1,5 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import { checksumSeed, recordLine } from './record-line.js';
+import { checksumSeed, encodeLines, type EncodableRecord, type EncodedLines } from './record-line.js';
 import { segmentAt, syncDirectory, type Segment } from './segments.js';
 
 export interface SegmentWriterOptions {
@@ -73,20 +73,22 @@ export class SegmentWriter {
     return this.#segments.reduce((sum, each) => sum + each.bytes, 0);
   }
 
-  /** Returns the number of the first one. */
-  async write(records: readonly string[]): Promise<number> {
+  /** Returns the number of the first one, and what was written. */
+  async write(
+    records: readonly EncodableRecord[],
+  ): Promise<{ readonly firstSeq: number; readonly lines: EncodedLines }> {
     if (this.#needsCut) await this.#mend();
     if (this.#written.bytes >= this.#segmentBytes) await this.#rotate();
     const { seq, bytes } = this.#written;
     const file = this.#file ?? (await this.#begin());
-    const lines = records.map((json, at) => recordLine(seq + 1 + at, json, this.#seed));
-    const buffer = Buffer.from(lines.join(''));
-    for (let done = 0; done < buffer.length;) {
-      const { bytesWritten } = await file.write(buffer, done, buffer.length - done, bytes + done);
+    const lines = encodeLines(records, seq + 1, this.#seed);
+    const { length } = lines.bytes;
+    for (let done = 0; done < length;) {
+      const { bytesWritten } = await file.write(lines.bytes, done, length - done, bytes + done);
       done += bytesWritten;
     }
-    this.#mark({ seq: seq + records.length, bytes: bytes + buffer.length });
-    return seq + 1;
+    this.#mark({ seq: seq + records.length, bytes: bytes + length });
+    return { firstSeq: seq + 1, lines };
   }
 
   /** All that is written outlasts the loss of power. */

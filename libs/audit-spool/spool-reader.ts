@@ -1,20 +1,9 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import type { Logger } from '@fairlead/observability';
+import type { Batch } from './batch.js';
 import { lostRecord } from './lost-count.js';
 import { checksumSeed, linesIn } from './record-line.js';
 import type { Segment } from './segments.js';
-
-/** Records as JSON, numbered one after the other. */
-export interface SpooledRecords {
-  readonly firstSeq: number;
-  readonly records: readonly string[];
-}
-
-export interface ReadLimits {
-  readonly records: number;
-  /** Of their JSON; one record may be larger. */
-  readonly bytes: number;
-}
 
 const READ_AT_ONCE = 1024 ** 2;
 
@@ -38,14 +27,8 @@ export class SpoolReader {
     this.#logger = logger;
   }
 
-  /** `segments` from the oldest to the newest; nothing beyond `durableSeq` is read. Empty: there is nothing. */
-  async read(
-    segments: readonly Segment[],
-    firstSeq: number,
-    durableSeq: number,
-    limits: ReadLimits,
-  ): Promise<SpooledRecords> {
-    const batch = new Batch(firstSeq, limits);
+  /** Adds to a batch what follows it. `segments` from the oldest to the newest; nothing beyond `durableSeq` is read. */
+  async fill(batch: Batch, segments: readonly Segment[], durableSeq: number): Promise<void> {
     while (batch.nextSeq <= durableSeq && !batch.isFull) {
       const at = Math.max(
         0,
@@ -57,7 +40,6 @@ export class SpoolReader {
       const lastSeq = Math.min(durableSeq, next ? next.firstSeq - 1 : durableSeq);
       await this.#readSegment(segment, lastSeq, batch);
     }
-    return { firstSeq, records: batch.records };
   }
 
   async #readSegment(segment: Segment, lastSeq: number, batch: Batch): Promise<void> {
@@ -107,30 +89,8 @@ export class SpoolReader {
       this.#toldUpTo = lastSeq;
     }
     while (batch.nextSeq <= lastSeq && !batch.isFull) {
-      batch.add(JSON.stringify(lostRecord(1, 'its line in the spool of the gateway was damaged')));
+      batch.add(Buffer.from(JSON.stringify(lostRecord(1, 'its line in the spool of the gateway was damaged'))));
     }
-  }
-}
-
-class Batch {
-  readonly records: string[] = [];
-  nextSeq: number;
-  readonly #limits: ReadLimits;
-  #bytes = 0;
-
-  constructor(firstSeq: number, limits: ReadLimits) {
-    this.nextSeq = firstSeq;
-    this.#limits = limits;
-  }
-
-  get isFull(): boolean {
-    return this.records.length >= this.#limits.records || this.#bytes >= this.#limits.bytes;
-  }
-
-  add(json: string): void {
-    this.records.push(json);
-    this.#bytes += Buffer.byteLength(json);
-    this.nextSeq += 1;
   }
 }
 

@@ -124,52 +124,83 @@ func apiPatch(job Job) Result {
 }
 
 // apiAsk asks job.Count times (fewer if that takes long) over job.Connections warm connections, on each one request after the
-// other.
+// other. With job.Slices it stops before each of them until it may go on, and a slice lasts job.SliceMs.
 func apiAsk(job Job, ask func(client *http.Client, index int) (int64, error)) Result {
+	asking := asking{job: job, ask: ask, times: make([][]time.Duration, job.Connections)}
+	clients, end := asking.warmClients()
+	defer end()
 	result := Result{Of: job.Count}
-	var failures failures
-	var begun, bytes atomic.Int64
-	var done sync.WaitGroup
-	times := make([][]time.Duration, job.Connections)
-	warm := make(chan struct{})
+	for range max(1, job.Slices) {
+		enough := job.enough()
+		if job.Slices > 0 {
+			job.phases.reached("slice")
+			enough = earlier(job.deadline, time.Now().Add(milliseconds(job.SliceMs)))
+		}
+		started := time.Now()
+		asking.until(enough, clients)
+		result.Seconds += time.Since(started).Seconds()
+	}
+	all := flat(asking.times)
+	result.Count, result.Bytes = len(all), asking.bytes.Load()
+	result.P50Us, result.P99Us = percentileUs(all, 0.50), percentileUs(all, 0.99)
+	return asking.failures.in(result)
+}
+
+// asking is what came of a job so far.
+type asking struct {
+	job          Job
+	ask          func(client *http.Client, index int) (int64, error)
+	failures     failures
+	begun, bytes atomic.Int64
+	times        [][]time.Duration
+}
+
+// warmClients has a connection for each, over which something was asked already.
+func (asking *asking) warmClients() ([]*http.Client, func()) {
+	clients := make([]*http.Client, asking.job.Connections)
+	ends := make([]func(), asking.job.Connections)
 	var warming sync.WaitGroup
-	warming.Add(job.Connections)
-	for index := range job.Connections {
-		done.Add(1)
+	for index := range clients {
+		clients[index], ends[index] = asking.job.API.client()
+		warming.Add(1)
 		go func() {
-			defer done.Done()
-			client, end := job.API.client()
-			defer end()
+			defer warming.Done()
 			for range warmups {
-				if _, err := ask(client, index); err != nil {
-					failures.add(err)
+				if _, err := asking.ask(clients[index], index); err != nil {
+					asking.failures.add(err)
 					break
 				}
-			}
-			warming.Done()
-			<-warm
-			enough := job.enough()
-			for begun.Add(1) <= int64(job.Count) && time.Now().Before(enough) && failures.few() {
-				before := time.Now()
-				length, err := ask(client, index)
-				if err != nil {
-					failures.add(err)
-					continue
-				}
-				times[index] = append(times[index], time.Since(before))
-				bytes.Add(length)
 			}
 		}()
 	}
 	warming.Wait()
-	started := time.Now()
-	close(warm)
+	return clients, func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+}
+
+// until asks over all clients at the same time.
+func (asking *asking) until(enough time.Time, clients []*http.Client) {
+	var done sync.WaitGroup
+	for index, client := range clients {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			for time.Now().Before(enough) && asking.failures.few() && asking.begun.Add(1) <= int64(asking.job.Count) {
+				before := time.Now()
+				length, err := asking.ask(client, index)
+				if err != nil {
+					asking.failures.add(err)
+					continue
+				}
+				asking.times[index] = append(asking.times[index], time.Since(before))
+				asking.bytes.Add(length)
+			}
+		}()
+	}
 	done.Wait()
-	result.Seconds = time.Since(started).Seconds()
-	all := flat(times)
-	result.Count, result.Bytes = len(all), bytes.Load()
-	result.P50Us, result.P99Us = percentileUs(all, 0.50), percentileUs(all, 0.99)
-	return failures.in(result)
 }
 
 func flat(times [][]time.Duration) []time.Duration {

@@ -32,6 +32,9 @@ type Job struct {
 	Beside Beside `json:"beside"`
 	// EnoughMs ends what has a Count before it is reached, so that a slow system does not hold up the others.
 	EnoughMs int `json:"enoughMs"`
+	// Slices, of SliceMs each, with a stop before each one; 0: it is done in one go.
+	Slices  int `json:"slices"`
+	SliceMs int `json:"sliceMs"`
 	// HoldMs is how long what is beside goes on at least, or tries after a kill.
 	HoldMs int `json:"holdMs"`
 	// SettleMs is how long idle connections, or what is beside, go on before anything is measured.

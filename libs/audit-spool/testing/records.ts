@@ -12,7 +12,7 @@ export async function contents(spool: AuditSpool): Promise<ReadonlyMap<number, L
   for (let after = spool.acknowledged; ;) {
     const { firstSeq, records } = await spool.read(after, { records: 200, bytes: 512 * 1024 });
     if (records.length === 0) return found;
-    for (const [at, json] of records.entries()) found.set(firstSeq + at, JSON.parse(json) as LostPassages);
+    for (const [at, json] of records.entries()) found.set(firstSeq + at, JSON.parse(json.toString()) as LostPassages);
     after = firstSeq + records.length - 1;
   }
 }

@@ -55,6 +55,7 @@ export class AuditForwarder implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop[Symbol.asyncDispose]();
     const signal = AbortSignal.timeout(LAST_MS);
+    await this.#options.spool.flush().catch(() => undefined);
     try {
       while (await this.#forward(signal));
     } catch (error) {
@@ -66,8 +67,8 @@ export class AuditForwarder implements AsyncDisposable {
   /** One batch. Returns whether there may be more already. */
   async #forward(signal: AbortSignal): Promise<boolean> {
     const { spool, onForwarded } = this.#options;
-    // What cannot be written must not keep back what was.
-    await spool.flush().catch(() => undefined);
+    // A sync is for many. What cannot be written must not keep back what was.
+    if (!spool.hasDurable) await spool.flush().catch(() => undefined);
     const { firstSeq, records } = await spool.read(spool.acknowledged, LIMITS);
     if (records.length === 0) return false;
     await this.#publish({ firstSeq, records }, signal);
@@ -79,8 +80,7 @@ export class AuditForwarder implements AsyncDisposable {
   async #publish({ firstSeq, records }: SpooledRecords, signal: AbortSignal): Promise<void> {
     const { nc, spool, credential } = this.#options;
     if (!connectionState(nc).connected) throw new FairleadError('UNAVAILABLE', 'NATS is away');
-    // Each of them is JSON already.
-    const body = `{"epoch":"${spool.epoch}","firstSeq":${firstSeq},"records":[${records.join(',')}]}`;
+    const body = batchOf(spool.epoch, firstSeq, records);
     // With the last number, too: a batch that begins as one whose acknowledgement was lost may have grown since, and is no repetition of it.
     const msgID = `${credential}.${spool.epoch}.${firstSeq}-${firstSeq + records.length - 1}`;
     const options = { msgID, timeout: PUBLISH_TIMEOUT_MS, expect: { streamName: AUDIT_STREAM } };
@@ -96,4 +96,16 @@ export class AuditForwarder implements AsyncDisposable {
       `the answer to audit records is no receipt of the stream ${AUDIT_STREAM}`,
     );
   }
+}
+
+const COMMA = Buffer.from(',');
+
+/** Each of them is JSON already. */
+function batchOf(epoch: string, firstSeq: number, records: readonly Buffer[]): Buffer {
+  const listed = records.flatMap((json, at) => (at === 0 ? [json] : [COMMA, json]));
+  return Buffer.concat([
+    Buffer.from(`{"epoch":"${epoch}","firstSeq":${firstSeq},"records":[`),
+    ...listed,
+    Buffer.from(']}'),
+  ]);
 }
