@@ -3,10 +3,11 @@ import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing'
 import { silentLogger } from '@fairlead/observability';
 import { startNats } from '@fairlead/testbed';
 import { eventually, freeze, scratchDir, type ScratchDir } from '@fairlead/testing';
-import { jetstreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Envelope, createEventPublisher, type EventPublisher, type EventReceipt } from './index.js';
+import { Envelope, createEvent, createEventPublisher, type EventPublisher, type EventReceipt } from './index.js';
+import { publishEvent } from './publish-event.js';
 import { startHeldWire, type HeldWire } from './testing/held-wire.js';
 import { storedEvents } from './testing/stored-events.js';
 
@@ -100,6 +101,17 @@ describe('an event that is waited for', () => {
     expect((await Promise.all(storing)).map(({ duplicate }) => duplicate)).toEqual(names('', 20).map(() => false));
     await expectStored('c/', names('c/', 20));
   });
+});
+
+it('another gateway cannot have an event dropped, although it knows the id', async () => {
+  const gatewayB = { role: 'gateway', credential: 'gateway-b' } as const;
+  const other = await nats.connect(gatewayB);
+  const theirs = createEvent(gatewayB, 'dev.fairlead.agent.refused.v1', refusal('j/theirs'));
+  const ours = createEvent(gateway, 'dev.fairlead.agent.refused.v1', refusal('j/ours'));
+  const taken = await jetstream(other).publish(theirs.subject, theirs.body, { msgID: ours.id });
+  const receipt = await publishEvent(nc, ours);
+  expect([receipt.duplicate, receipt.sequence > taken.seq]).toEqual([false, true]);
+  await expectStored('j/', ['j/theirs', 'j/ours']);
 });
 
 describe('a deadline', () => {

@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { EVENT_STREAM, connectionState, whileConnected } from '@fairlead/messaging';
 import { JetStreamApiError, jetstream, type PubAck } from '@nats-io/jetstream';
@@ -5,17 +6,19 @@ import { RequestError, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 
 const TIMEOUT_MS = 5_000;
+/** Of this process, and never told. */
+const MESSAGE_ID_KEY = randomBytes(32);
 
 const Receipt = z
   .object({ stream: z.literal(EVENT_STREAM), seq: z.int().min(1), duplicate: z.boolean() })
   .transform(({ stream, seq, duplicate }) => ({ stream, sequence: seq, duplicate }));
 
-/** Where JetStream stored an event; `duplicate`: it had been stored before, and this was a repetition. */
+/** Where JetStream stored an event; `duplicate`: this process had stored it before, and this was a repetition. */
 export type EventReceipt = Readonly<z.output<typeof Receipt>>;
 
 /**
- * Publishes one event, and returns when JetStream has stored it. Its id lets the server drop a repetition within two
- * minutes; consumers drop later ones. UNAVAILABLE: it is not stored. Any other error: it may be, as after
+ * Publishes one event, and returns when JetStream has stored it. The server drops a repetition of the same process within two
+ * minutes; consumers drop all others, by the event's id. UNAVAILABLE: it is not stored. Any other error: it may be, as after
  * DEADLINE_EXCEEDED (no answer within 5 s, or while the connection stood), PROTOCOL_ERROR (the answer is no receipt for
  * the stream of events), or the signal's reason.
  */
@@ -26,9 +29,17 @@ export async function publishEvent(
 ): Promise<EventReceipt> {
   if (!connectionState(nc).connected) throw new FairleadError('UNAVAILABLE', 'NATS is away');
   // The server refuses it where another stream has the subject.
-  const options = { msgID: event.id, timeout: TIMEOUT_MS, expect: { streamName: EVENT_STREAM } };
+  const options = { msgID: messageIdOf(event.id), timeout: TIMEOUT_MS, expect: { streamName: EVENT_STREAM } };
   const answer = jetstream(nc).publish(event.subject, event.body, options).catch(rethrow);
   return receiptOf(await whileConnected(nc, answer, signal));
+}
+
+/**
+ * JetStream knows message ids by the whole stream, whoever sends them: an id that another process could name or guess, such as the event's, would let it have the event dropped as a
+ * repetition, with a message of its own.
+ */
+function messageIdOf(eventId: string): string {
+  return createHmac('sha256', MESSAGE_ID_KEY).update(eventId).digest('base64url');
 }
 
 function rethrow(error: unknown): never {

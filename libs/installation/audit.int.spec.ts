@@ -11,6 +11,7 @@ import {
   type RecordingApiServer,
   type TcpTarget,
 } from '@fairlead/tunnel/testing';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { auditStream, passagesIn } from './audited-passages.js';
@@ -196,6 +197,27 @@ describe('what goes through the doors is on record', () => {
     const [known] = await audited(1, named('refused-0'));
     expect(known).toMatchObject({ decision: 'refused', status: 404, identity: { name: 'admin' }, clusterId: null });
   });
+});
+
+it('another gateway cannot have records dropped, although it knows their epoch and numbers', async () => {
+  const { epoch, acknowledged } = JSON.parse(readFileSync(join(scratch.file('spool'), 'state.json'), 'utf8')) as {
+    epoch: string;
+    acknowledged: number;
+  };
+  const other = await installation.nats.connect({ role: 'gateway', credential: 'gateway-b' });
+  const next = Array.from({ length: 12 }, (_none, at) => acknowledged + 1 + at);
+  const ranges = next.flatMap((first) => next.filter((last) => last >= first).map((last) => `${first}-${last}`));
+  for (const range of ranges) {
+    const batch = { epoch: '0'.repeat(32), firstSeq: 1, records: [{}] };
+    const msgID = `gateway-a.${epoch}.${range}`;
+    await jetstream(other).publish('fairlead.audit.gateway-b', JSON.stringify(batch), { msgID });
+  }
+  expect((await write('suppressed-0')).status).toBe(200);
+  await audited(2, named('suppressed-0'));
+  // Nor in any other way: no message has an id.
+  const { streams } = await jetstreamManager(reader);
+  const last = await streams.getMessage('FAIRLEAD_AUDIT', { last_by_subj: 'fairlead.audit.gateway-a' });
+  expect([...(last?.header.keys() ?? [])]).not.toContain('Nats-Msg-Id');
 });
 
 interface Frozen {

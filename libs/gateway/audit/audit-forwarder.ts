@@ -81,16 +81,16 @@ export class AuditForwarder implements AsyncDisposable {
     const { nc, spool, credential } = this.#options;
     if (!connectionState(nc).connected) throw new FairleadError('UNAVAILABLE', 'NATS is away');
     const body = batchOf(spool.epoch, firstSeq, records);
-    // With the last number, too: a batch that begins as one whose acknowledgement was lost may have grown since, and is no repetition of it.
-    const msgID = `${credential}.${spool.epoch}.${firstSeq}-${firstSeq + records.length - 1}`;
-    const options = { msgID, timeout: PUBLISH_TIMEOUT_MS, expect: { streamName: AUDIT_STREAM } };
+    // No message id: JetStream knows ids by the whole stream, so a batch is dropped whose id any other gateway used before. The audit service drops what comes twice.
+    const options = { timeout: PUBLISH_TIMEOUT_MS, expect: { streamName: AUDIT_STREAM } };
     const answer = jetstream(nc).publish(auditSubject(credential), body, options);
-    const { stream } = await whileConnected(nc, answer, signal).catch((error: unknown) => {
+    const { stream, duplicate } = await whileConnected(nc, answer, signal).catch((error: unknown) => {
       throw new FairleadError('UNAVAILABLE', `JetStream did not take audit records: ${messageOf(error)}`, {
         cause: error,
       });
     });
-    if (stream === AUDIT_STREAM) return;
+    // A duplicate is not stored, whatever it is said to repeat.
+    if (stream === AUDIT_STREAM && !duplicate) return;
     throw new FairleadError(
       'PROTOCOL_ERROR',
       `the answer to audit records is no receipt of the stream ${AUDIT_STREAM}`,

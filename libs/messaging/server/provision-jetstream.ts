@@ -105,7 +105,6 @@ function auditStream(): Config {
     discard: DiscardPolicy.New,
     max_bytes: AUDIT_BYTES,
     max_msg_size: MIB,
-    duplicate_window: nanos(120_000),
     deny_delete: true,
     deny_purge: true,
   };
