@@ -59,7 +59,6 @@ export {
   type Checkpoint,
   type OpenedCheckpoint,
 } from './checkpoint/checkpoint.js';
-export { verifyQuorum, type Quorum } from './checkpoint/quorum.js';
 export { NONCE_BYTES, commitToBody, isCommittedBody, newNonce } from './erasable-body.js';
 export {
   describeProblem,

@@ -3,13 +3,13 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { signCheckpoint } from '../checkpoint/checkpoint.js';
-import { verifyQuorum } from '../checkpoint/quorum.js';
 import { proveConsistency } from '../merkle/proofs.js';
 import { cosigner, noteSigner, parseVerifierKey, verifierKey } from '../note/keys.js';
 import { formatSignatures, signNote } from '../note/signed-note.js';
 import { LogInMemory, entries, startTestWitness } from '../testing/index.js';
 import { decodeAddCheckpoint, decodeSize, encodeAddCheckpoint } from './add-checkpoint.js';
 import { addCheckpoint, addSignatures, cosignByWitness, type AskOptions, type Witness } from './ask-witness.js';
+import { countingPolicy, verifyPolicy } from './policy.js';
 
 const ORIGIN = 'fairlead.test/tenants/acme';
 const options: AskOptions = { signal: new AbortController().signal, timeoutMs: 20_000 };
@@ -33,8 +33,9 @@ describe('a witness', () => {
     const answer = await cosignByWitness(witness, { checkpoint: second, lastSize: 0, reader: log }, options);
     if (answer.kind !== 'cosigned') throw new Error(answer.kind);
     const cosigned = addSignatures(second, [answer.signature]);
-    expect(verifyQuorum(cosigned, [witness.key], 1).reached).toBe(true);
-    expect(verifyQuorum(second, [witness.key], 1)).toMatchObject({ reached: false, missing: ['witness.test/w1'] });
+    const policy = countingPolicy([witness.verifierKey], 1);
+    expect(verifyPolicy(cosigned, policy).reached).toBe(true);
+    expect(verifyPolicy(second, policy)).toMatchObject({ reached: false, missing: ['1'] });
     // Once more, later: the newer cosignature takes the place of the older one.
     const again = await cosignByWitness(witness, { checkpoint: cosigned, lastSize: 700, reader: log }, options);
     if (again.kind !== 'cosigned') throw new Error(again.kind);
@@ -50,7 +51,7 @@ describe('a witness', () => {
       const checkpoint = await sign(fork);
       const answer = await cosignByWitness(witness, { checkpoint, lastSize: 500, reader: fork }, options);
       expect(answer).toEqual({ kind: 'refused', why: 'fork', status: 422 });
-      expect(verifyQuorum(checkpoint, [witness.key], 1).reached).toBe(false);
+      expect(verifyPolicy(checkpoint, countingPolicy([witness.verifierKey], 1)).reached).toBe(false);
     }
     expect(witness.latest.get(ORIGIN)).toMatchObject({ size: 500, root: log.root });
   });

@@ -9,6 +9,7 @@ const newKey = () => generateKeyPairSync('ed25519').privateKey;
 const keys = ['a', 'b', 'c', 'd'].map((name) => ({ name, key: newKey() }));
 const vkeys = keys.map(({ name, key }) => verifierKey(name, 'cosignature', key));
 const [a = '', b = '', c = '', d = ''] = vkeys;
+const renamed = verifierKey('another', 'cosignature', keys[0]!.key);
 const logKey = newKey();
 const log = verifierKey('log.test', 'ed25519', logKey);
 const checkpoint = { origin: 'log.test', size: 1, root: hashLeaf(Buffer.from('x')) };
@@ -60,11 +61,18 @@ group X 2 A B C\nwitness D ${d}\ngroup both all X D\nquorum both\n`;
     expect(verifyPolicy(note, countingPolicy(vkeys, 3)).reached).toBe(false);
   });
 
+  it('counts a witness once, however many lines it signed', async () => {
+    const note = await cosigned(0, 0);
+    expect(verifyPolicy(note, countingPolicy(vkeys, 1)).reached).toBe(true);
+    expect(verifyPolicy(note, countingPolicy(vkeys, 2)).reached).toBe(false);
+  });
+
   it.each([
     ['no quorum', `witness A ${a}`],
     ['two', `witness A ${a}\nquorum A\nquorum A`],
     ['one of nobody that is known', `quorum A\nwitness A ${a}`],
     ['a key twice', `witness A ${a}\nwitness B ${a}\nquorum A`],
+    ['a key twice, under two names', `witness A ${a}\nwitness B ${renamed}\nquorum A`],
     ['a key of a log for a witness', `witness A ${log}\nquorum A`],
     ['a name twice', `witness A ${a}\nwitness A ${b}\nquorum A`],
     ['none for a name', `witness none ${a}\nquorum none`],

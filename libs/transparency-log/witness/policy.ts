@@ -1,6 +1,6 @@
 import { FairleadError } from '@fairlead/errors';
-import { verifyQuorum } from '../checkpoint/quorum.js';
-import { parseVerifierKey, type NoteVerifier } from '../note/keys.js';
+import { cosignedAt, parseVerifierKey, type NoteVerifier } from '../note/keys.js';
+import { isOf, parseNote } from '../note/signed-note.js';
 
 /** A witness of a policy; `name` is the policy's own, and means nothing elsewhere. */
 export interface PolicyWitness {
@@ -31,6 +31,7 @@ export interface WitnessPolicy {
 export interface PolicyVerdict {
   readonly reached: boolean;
   readonly cosigned: readonly { readonly name: string; readonly at: Date }[];
+  /** Witnesses without a line below the checkpoint. */
   readonly missing: readonly string[];
   /** In whose name there is a line that they did not sign for this checkpoint. */
   readonly forged: readonly string[];
@@ -67,13 +68,19 @@ export function countingPolicy(verifierKeys: readonly string[], needed: number):
  * for a malformed note.
  */
 export function verifyPolicy(note: Uint8Array, policy: WitnessPolicy): PolicyVerdict {
-  const seen = policy.witnesses.map(({ name, key }) => ({ name, ...verifyQuorum(note, [key], 1) }));
-  const cosigned = seen.flatMap(({ name, cosigned: [line] }) => (line ? [{ name, at: line.at }] : []));
+  const { text, signatures } = parseNote(note);
+  const seen = policy.witnesses.map(({ name, key }) => {
+    const line = signatures.find((signature) => isOf(key, signature));
+    return { name, line, isGood: line !== undefined && key.verify(text, line.signature) };
+  });
+  const cosigned = seen.flatMap(({ name, line, isGood }) =>
+    isGood && line ? [{ name, at: cosignedAt(line.signature) }] : [],
+  );
   return {
     reached: isFulfilledBy(policy, new Set(cosigned.map(({ name }) => name))),
     cosigned,
-    missing: seen.filter(({ missing }) => missing.length > 0).map(({ name }) => name),
-    forged: seen.filter(({ forged }) => forged.length > 0).map(({ name }) => name),
+    missing: seen.filter(({ line }) => line === undefined).map(({ name }) => name),
+    forged: seen.filter(({ line, isGood }) => line !== undefined && !isGood).map(({ name }) => name),
   };
 }
 
