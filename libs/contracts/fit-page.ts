@@ -10,3 +10,15 @@ export function fitPage<T>(items: readonly T[], maxBytes: number = PAGE_BYTES): 
   });
   return items.slice(0, end === -1 ? items.length : end);
 }
+
+/** Those of at most `limit` items that fit, and where the next page begins: behind the last one. Without that, nothing follows; with it, there may be more. */
+export function pageOf<T, Place>(
+  items: readonly T[],
+  limit: number,
+  placeOf: (item: T) => Place,
+): { readonly items: T[]; readonly next?: Place } {
+  const fitting = fitPage(items);
+  const last = fitting.at(-1);
+  const isMore = fitting.length < items.length || items.length === limit;
+  return last !== undefined && isMore ? { items: fitting, next: placeOf(last) } : { items: fitting };
+}

@@ -1,4 +1,4 @@
-import { Subject, type AccessRequest, type Caller } from '@fairlead/contracts';
+import { Subject, pageOf, type AccessRequest, type Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { commit, operatorOf, read, tell, type Actor, type ServiceRuntime } from '@fairlead/events';
 import { withAdvisoryLock } from '@fairlead/persistence';
@@ -13,7 +13,7 @@ import {
   type AccessRequestFilter,
 } from '../store/access-request-store.js';
 import { addGrant } from './add-grant.js';
-import { pageOf, type Page } from './grants.js';
+import type { Page } from './grants.js';
 import type { QuotasOf } from './tenant-quotas.js';
 
 const PAGE_ROWS = 500;
@@ -62,7 +62,7 @@ export class AccessRequests {
       listAccessRequests(manager, tenantId, { ...filter, ...times }, PAGE_ROWS),
     );
     const shown = rows.map((request) => ({ ...request, state: stateOf(request, now) }));
-    return pageOf(shown, PAGE_ROWS);
+    return pageOf(shown, PAGE_ROWS, ({ id }) => id);
   }
 
   /**

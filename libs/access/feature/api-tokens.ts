@@ -1,4 +1,4 @@
-import { fitPage, type ApiToken, type Caller } from '@fairlead/contracts';
+import { pageOf, type ApiToken, type Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { withAdvisoryLock } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
@@ -78,10 +78,7 @@ export class ApiTokens {
   /** By id, those that were revoked lately too; as many as fit in an answer. `next` is the id to go on after. */
   async list(tenantId: string, after: string | undefined): Promise<{ items: ApiToken[]; next?: string }> {
     const rows = await read(this.runtime, (manager) => listTokens(manager, tenantId, { after, limit: PAGE_ROWS }));
-    const items = fitPage(rows.map(show));
-    const last = items.at(-1);
-    const more = items.length < rows.length || rows.length === PAGE_ROWS;
-    return last && more ? { items, next: last.id } : { items };
+    return pageOf(rows.map(show), PAGE_ROWS, ({ id }) => id);
   }
 
   /** It is worth nothing from now on: at gateways within two seconds. Again: no change, and no event. NOT_FOUND. */

@@ -1,8 +1,8 @@
 import {
   BUCKETS,
   MAX_CLUSTER_NAMES,
-  fitPage,
   grantsKeys,
+  pageOf,
   parseLabelSelector,
   selectsLabels,
   subjectsOf,
@@ -83,7 +83,8 @@ export class Grants {
     return read(this.runtime, async (manager) => {
       const bucketKeys = subject && [grantsKeys.subject(tenantId, subject)];
       const meant = cluster === undefined ? undefined : await this.#meaning(manager, tenantId, cluster);
-      return pageOf(await listGrants(manager, tenantId, { after, bucketKeys, cluster: meant }, PAGE_ROWS), PAGE_ROWS);
+      const rows = await listGrants(manager, tenantId, { after, bucketKeys, cluster: meant }, PAGE_ROWS);
+      return pageOf(rows, PAGE_ROWS, ({ id }) => id);
     });
   }
 
@@ -96,7 +97,7 @@ export class Grants {
   async of(tenantId: string, { after, ...self }: Self & After): Promise<Page<Grant>> {
     const bucketKeys = keysOf(tenantId, self);
     const rows = await read(this.runtime, (manager) => listGrants(manager, tenantId, { after, bucketKeys }, PAGE_ROWS));
-    return pageOf(rows, PAGE_ROWS);
+    return pageOf(rows, PAGE_ROWS, ({ id }) => id);
   }
 
   /** The clusters that somebody has anything in now, by name. UNAVAILABLE while it is not known which there are. */
@@ -139,11 +140,4 @@ export class Grants {
 
 function keysOf(tenantId: string, self: Self): string[] {
   return subjectsOf(self).map((subject) => grantsKeys.subject(tenantId, subject));
-}
-
-/** As many as fit in an answer. */
-export function pageOf<T extends { readonly id: string }>(rows: readonly T[], limit: number): Page<T> {
-  const items = fitPage(rows);
-  const last = items.at(-1);
-  return last && (items.length < rows.length || rows.length === limit) ? { items, next: last.id } : { items };
 }

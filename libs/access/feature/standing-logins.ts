@@ -1,4 +1,4 @@
-import { fitPage, userOfSubject, type Caller, type KnownUser, type Subject } from '@fairlead/contracts';
+import { pageOf, userOfSubject, type Caller, type KnownUser, type Subject } from '@fairlead/contracts';
 import { inTransaction } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
 import { revokedToken, revokedUser } from '../domain/revoked.js';
@@ -53,10 +53,7 @@ export class StandingLogins {
   /** As many as fit in an answer; `next` is the id to go on after. */
   async users(tenantId: string, after?: string): Promise<{ items: KnownUser[]; next?: string }> {
     const rows = await read(this.runtime, (manager) => listUsers(manager, tenantId, after, PAGE_ROWS));
-    const items = fitPage(rows.map(toKnownUser));
-    const last = items.at(-1);
-    const more = items.length < rows.length || rows.length === PAGE_ROWS;
-    return last && more ? { items, next: last.id } : { items };
+    return pageOf(rows.map(toKnownUser), PAGE_ROWS, ({ id }) => id);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { fitPage, type Caller, type Client, type Issued } from '@fairlead/contracts';
+import { pageOf, type Caller, type Client, type Issued } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { checkCsr } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
@@ -65,10 +65,9 @@ export class Clients {
     return read(this.runtime, async (manager) => {
       const rows = await listClients(manager, tenantId, after, PAGE_ROWS);
       const names = await clusterNames(manager, [...new Set(rows.flatMap(({ clusterIds }) => clusterIds ?? []))]);
-      const clients = fitPage(rows.map((row) => show(row, names)));
-      const last = clients.at(-1);
-      const more = clients.length < rows.length || rows.length === PAGE_ROWS;
-      return last && more ? { clients, next: last.name } : { clients };
+      const all = rows.map((row) => show(row, names));
+      const { items: clients, ...next } = pageOf(all, PAGE_ROWS, ({ name }) => name);
+      return { clients, ...next };
     });
   }
 

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   TenantQuotas,
   expectRevision,
-  fitPage,
   isOfInstallation,
+  pageOf,
   revisionOf,
   type Caller,
   type Expecting,
@@ -51,10 +51,9 @@ export class Tenants {
         manager,
         rows.map(({ id }) => id),
       );
-      const tenants = fitPage(rows.map((row) => shown(row, countsIn(row.id))));
-      const last = tenants.at(-1);
-      const more = tenants.length < rows.length || rows.length === PAGE_ROWS;
-      return last && more ? { tenants, next: last.name } : { tenants };
+      const all = rows.map((row) => shown(row, countsIn(row.id)));
+      const { items: tenants, ...next } = pageOf(all, PAGE_ROWS, ({ name }) => name);
+      return { tenants, ...next };
     });
   }
 
