@@ -33,9 +33,11 @@ export const audit: ServiceDefinition<Config> = {
     start: async (host) => {
       const { database, logger, nats, registry } = host;
       const counts = countsIn(registry);
+      const rpc = createRpcClient(nats, host.source);
       const runtime: Runtime = {
         database,
         source: host.source,
+        rpc,
         logger,
         onCommitted: host.onCommitted,
         counts,
@@ -45,7 +47,6 @@ export const audit: ServiceDefinition<Config> = {
       const options = optionsOf(config, webhookMeterIn(registry));
       const started = await host.retryWhileAway(() => startAudit(runtime, nats, options));
       host.project(AUDIT_BUCKETS);
-      const rpc = createRpcClient(nats, host.source);
       host.use(signTrees({ database, logger, rpc, everyMs: SIGN_EVERY_MS }));
       const { witnesses } = options;
       const everyMs = config.FAIRLEAD_AUDIT_WITNESS_SECONDS * 1_000;

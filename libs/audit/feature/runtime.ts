@@ -1,8 +1,11 @@
 import type { ServiceRuntime } from '@fairlead/events';
+import type { RpcClient } from '@fairlead/messaging';
 import type { AppendToLog } from '../store/entries.js';
 
 /** What every use case of the service works with. */
 export interface Runtime extends ServiceRuntime {
+  /** Of `keys`. */
+  readonly rpc: RpcClient;
   readonly appendToLog: AppendToLog;
   readonly counts: Counts;
 }

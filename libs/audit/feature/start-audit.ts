@@ -1,6 +1,6 @@
 import { messageOf } from '@fairlead/errors';
 import { RunLoop } from '@fairlead/loop';
-import { SubscriberConsumers, createRpcClient } from '@fairlead/messaging';
+import { SubscriberConsumers } from '@fairlead/messaging';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { announceGaps } from './announce-gaps.js';
@@ -43,8 +43,6 @@ export interface StartedAudit extends AsyncDisposable {
 }
 
 const DAYS_EVERY_MS = 3_600_000;
-/** Its replicas have one credential. */
-const AUDIT = { role: 'audit', credential: 'audit' } as const;
 const CONSUMERS_EVERY_MS = 30_000;
 
 @Module({})
@@ -71,7 +69,7 @@ export async function startAudit(runtime: Runtime, nats: NatsConnection, options
   loop('subscribers', CONSUMERS_EVERY_MS, () => consumers.followAll());
   parts.use(new Ingest(runtime, nats, 'audit'));
   parts.use(new Ingest(runtime, nats, 'events'));
-  const { webhooks } = parts.use(startWebhooks(runtime, nats, options.webhooks));
+  const { webhooks } = parts.use(startWebhooks(runtime, options.webhooks));
   return {
     module: {
       module: AuditModule,
@@ -81,7 +79,7 @@ export async function startAudit(runtime: Runtime, nats: NatsConnection, options
         { provide: Subscribers, useValue: new Subscribers(runtime, consumers, webhooks) },
         { provide: Webhooks, useValue: webhooks },
         { provide: AuditTree, useValue: new AuditTree(runtime.database) },
-        { provide: BeginAnew, useValue: new BeginAnew(runtime, createRpcClient(nats, AUDIT)) },
+        { provide: BeginAnew, useValue: new BeginAnew(runtime, runtime.rpc) },
         { provide: AuditWitnesses, useValue: new AuditWitnesses(runtime.database, options.witnesses) },
       ],
     },

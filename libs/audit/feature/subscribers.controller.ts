@@ -26,17 +26,17 @@ export class SubscribersController {
 
   @RpcHandler(subscriberRpc.removeSubscriber)
   async remove({ caller, tenantId, input: { name, by, ifRevision } }: Asked<'removeSubscriber'>) {
-    await this.subscribers.remove(caller, tenantId, name, by, { ifRevision });
+    await this.subscribers.remove({ caller, tenantId, name, by }, { ifRevision });
     return {};
   }
 
   @RpcHandler(subscriberRpc.rotateSubscriber)
   async rotate({ caller, tenantId, input: { name, publicKey, by, ifRevision } }: Asked<'rotateSubscriber'>) {
-    return this.subscribers.rotate(caller, tenantId, { name, publicKey, by, ifRevision });
+    return this.subscribers.rotate({ caller, tenantId, name, by }, publicKey, { ifRevision });
   }
 
   @RpcHandler(subscriberRpc.replaySubscriber)
   async replay({ caller, tenantId, input: { name, from, by } }: Asked<'replaySubscriber'>) {
-    return this.subscribers.replay(caller, tenantId, { name, from, by });
+    return this.subscribers.replay({ caller, tenantId, name, by }, from);
   }
 }

@@ -1,7 +1,7 @@
 import {
   MAX_SUBSCRIBERS,
   expectRevision,
-  fitPage,
+  pageOf,
   revisionOf,
   type Caller,
   type CreatedSubscriber,
@@ -11,10 +11,11 @@ import {
   type Subscriber,
 } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { EVENTS, commit, operatorOf, read, tell, type ServiceRuntime } from '@fairlead/events';
+import { EVENTS, commit, read, tell, type ServiceRuntime } from '@fairlead/events';
 import type { EntityManager } from 'typeorm';
 import { checkEventPatterns, leastPatterns } from '../domain/event-patterns.js';
 import { natsSubscription } from './nats-subscription.js';
+import { aboutSubscriber, type Asked } from './subscriber-event.js';
 import {
   addSubscriber,
   changeNatsKey,
@@ -51,7 +52,7 @@ export class Subscribers {
       const added = await addSubscriber(manager, tenantId, { ...asked, types }, this.runtime.now());
       begun.push(added);
       const secret = await this.webhooks.begin(manager, added, asked.url);
-      const event = { ...about(caller, by, added), types };
+      const event = { ...aboutSubscriber({ caller, by }, added), types };
       await tell(this.runtime, manager, 'dev.fairlead.subscriber.created.v1', event);
       return { ...(await shownIn(manager, added)), secret };
     });
@@ -69,10 +70,9 @@ export class Subscribers {
       const found = await listSubscribers(manager, tenantId, after, PAGE_ROWS);
       return { rows: found, states: await statesOf(manager, found) };
     });
-    const subscribers = fitPage(rows.map((each) => shown(each, states.get(each.id))));
-    const last = subscribers.at(-1);
-    const more = subscribers.length < rows.length || rows.length === PAGE_ROWS;
-    return last && more ? { subscribers, next: last.name } : { subscribers };
+    const all = rows.map((each) => shown(each, states.get(each.id)));
+    const { items: subscribers, ...next } = pageOf(all, PAGE_ROWS, ({ name }) => name);
+    return { subscribers, ...next };
   }
 
   /** NOT_FOUND. */
@@ -81,12 +81,13 @@ export class Subscribers {
   }
 
   /** NOT_FOUND, REVISION_CONFLICT. */
-  async remove(caller: Caller, tenantId: string, name: string, by: string, { ifRevision }: Expecting): Promise<void> {
+  async remove(asked: Asked, { ifRevision }: Expecting): Promise<void> {
+    const { tenantId, name } = asked;
     const removed = await commit(this.runtime, async (manager) => {
       const known = await findSubscriber(manager, tenantId, name, 'lock');
       expectRevision(`the subscriber ${name}`, shown(known).revision, ifRevision);
       await deleteSubscriber(manager, known.id);
-      await tell(this.runtime, manager, 'dev.fairlead.subscriber.removed.v1', about(caller, by, known));
+      await tell(this.runtime, manager, 'dev.fairlead.subscriber.removed.v1', aboutSubscriber(asked, known));
       return known;
     });
     if (removed.kind === 'nats') await this.#follow(removed.id);
@@ -95,37 +96,30 @@ export class Subscribers {
   }
 
   /** Where it stands is kept. NOT_FOUND, ALREADY_EXISTS, REVISION_CONFLICT; CONFLICT: it has no key. */
-  async rotate(
-    caller: Caller,
-    tenantId: string,
-    asked: Named & Expecting & { publicKey: string },
-  ): Promise<Subscriber> {
-    const { name, by, publicKey, ifRevision } = asked;
+  async rotate(asked: Asked, publicKey: string, { ifRevision }: Expecting): Promise<Subscriber> {
+    const { tenantId, name } = asked;
     return commit(this.runtime, async (manager) => {
       const known = await findNats(manager, tenantId, name);
       expectRevision(`the subscriber ${name}`, shown(known).revision, ifRevision);
       const rotated = await changeNatsKey(manager, known.id, publicKey);
-      await tell(this.runtime, manager, 'dev.fairlead.subscriber.rotated.v1', about(caller, by, rotated));
+      await tell(this.runtime, manager, 'dev.fairlead.subscriber.rotated.v1', aboutSubscriber(asked, rotated));
       return shown(rotated);
     });
   }
 
   /** NOT_FOUND; of a webhook what `Webhooks.replay` throws. UNAVAILABLE: it may have happened already; ask again. */
-  async replay(
-    caller: Caller,
-    tenantId: string,
-    { name, by, from }: Named & { from: ReplayFrom },
-  ): Promise<Subscriber> {
+  async replay(asked: Asked, from: ReplayFrom): Promise<Subscriber> {
+    const { tenantId, name } = asked;
     const { kind } = await read(this.runtime, (manager) => findSubscriber(manager, tenantId, name));
     if (kind === 'webhook') {
-      await this.webhooks.replay({ caller, tenantId, name, by }, from);
+      await this.webhooks.replay(asked, from);
       return this.get(tenantId, name);
     }
     const replayed = await commit(this.runtime, async (manager) => {
       const known = await findNats(manager, tenantId, name);
       const row = await changeStart(manager, known.id, from);
       const [fromTime, fromNumber] = 'time' in from ? [from.time, null] : [null, from.number];
-      const event = { ...about(caller, by, row), fromTime, fromNumber };
+      const event = { ...aboutSubscriber(asked, row), fromTime, fromNumber };
       await tell(this.runtime, manager, 'dev.fairlead.subscriber.replayed.v1', event);
       return row;
     });
@@ -142,11 +136,6 @@ export class Subscribers {
       this.runtime.logger.warn('subscriber.consumer_delayed', { subscriberId, reason: error.message });
     }
   }
-}
-
-interface Named {
-  readonly name: string;
-  readonly by: string;
 }
 
 /** What the consumers of subscribers are kept by. */
@@ -188,9 +177,4 @@ function shown(
   const nats = natsPublicKey === null ? null : natsSubscription(id, natsPublicKey);
   const said = { id, name, kind, types: [...types], createdAt: createdAt.toISOString(), nats };
   return { ...said, webhook: state ? webhookView(state) : null, revision: revisionOf(said) };
-}
-
-function about(caller: Caller, by: string, { id: subscriberId, tenantId, name, kind }: StoredSubscriber) {
-  const subject = `subscriber/${subscriberId}`;
-  return { tenantId, subject, actor: operatorOf(caller, by), reason: 'OK', subscriberId, name, kind };
 }

@@ -55,8 +55,6 @@ export interface AuditFixture extends AsyncDisposable {
   /** Of the service's own role. */
   readonly databaseUrl: string;
   readonly asApi: RpcClient;
-  /** What every process of the service is started with. */
-  readonly runtime: Runtime;
   /** One more process of the service, until it is disposed of. */
   start(options?: Partial<AuditOptions>, runtime?: Partial<Runtime>): Promise<AsyncDisposable>;
   /** As the spool of a gateway does it; each time under another message id. */
@@ -94,15 +92,6 @@ export async function auditFixture(): Promise<AuditFixture> {
     return connection;
   };
   const asApi = createRpcClient(await as(api), api);
-  const runtime: Runtime = {
-    database,
-    source,
-    logger: silentLogger,
-    onCommitted: () => undefined,
-    appendToLog: appendToTree,
-    counts: countNothing,
-    now: () => new Date(),
-  };
   const owned = stack.move();
   return {
     postgres,
@@ -110,8 +99,7 @@ export async function auditFixture(): Promise<AuditFixture> {
     database,
     databaseUrl: url,
     asApi,
-    runtime,
-    start: (options = {}, changed = {}) => startProcess(nats, url, runtime, options, changed),
+    start: (options = {}, changed = {}) => startProcess(nats, url, options, changed),
     publish: async (batch, holder = gatewayA) => publishNew(await as(holder), auditSubject(holder.credential), batch),
     publishEvent: async ({ subject, body }, holder = gatewayA) => publishNew(await as(holder), subject, body),
     publishBytes: async (subject, bytes, holder = gatewayA) => publishNew(await as(holder), subject, bytes),
@@ -144,7 +132,6 @@ async function open(url: string): Promise<DataSource> {
 async function startProcess(
   nats: SecuredNats,
   url: string,
-  runtime: Runtime,
   options: Partial<AuditOptions>,
   changed: Partial<Runtime>,
 ): Promise<AsyncDisposable> {
@@ -153,9 +140,18 @@ async function startProcess(
   stack.defer(() => database.destroy());
   const connection = await nats.connect(source);
   stack.defer(() => connection.close());
-  const started = stack.use(
-    await startAudit({ ...runtime, database, ...changed }, connection, { ...OPTIONS, ...options }),
-  );
+  const runtime: Runtime = {
+    database,
+    source,
+    logger: silentLogger,
+    onCommitted: () => undefined,
+    rpc: createRpcClient(connection, source),
+    appendToLog: appendToTree,
+    counts: countNothing,
+    now: () => new Date(),
+    ...changed,
+  };
+  const started = stack.use(await startAudit(runtime, connection, { ...OPTIONS, ...options }));
   stack.use(await serveRpc(started.module, { connection, queue: 'audit', logger: silentLogger }));
   return stack;
 }

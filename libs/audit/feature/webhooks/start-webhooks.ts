@@ -1,7 +1,5 @@
 import { messageOf } from '@fairlead/errors';
 import { RunLoop } from '@fairlead/loop';
-import { createRpcClient } from '@fairlead/messaging';
-import type { NatsConnection } from '@nats-io/transport-node';
 import type { Runtime } from '../runtime.js';
 import { sweepSecrets } from './sweep-secrets.js';
 import { WebhookDispatcher } from './webhook-dispatcher.js';
@@ -16,8 +14,8 @@ export interface StartedWebhooks extends AsyncDisposable {
 }
 
 /** Delivers until it is disposed of. */
-export function startWebhooks(audit: Runtime, nats: NatsConnection, options: WebhookOptions): StartedWebhooks {
-  const runtime: WebhookRuntime = { ...audit, rpc: createRpcClient(nats, audit.source), webhooks: options };
+export function startWebhooks(audit: Runtime, options: WebhookOptions): StartedWebhooks {
+  const runtime: WebhookRuntime = { ...audit, webhooks: options };
   const parts = new AsyncDisposableStack();
   const dispatcher = parts.use(new WebhookDispatcher(runtime));
   parts.use(

@@ -1,13 +1,6 @@
-import {
-  fitPage,
-  webhookKeysRpc,
-  type Caller,
-  type DeadLetter,
-  type ReplayFrom,
-  type RotatedSecret,
-} from '@fairlead/contracts';
+import { pageOf, webhookKeysRpc, type DeadLetter, type ReplayFrom, type RotatedSecret } from '@fairlead/contracts';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { commit, operatorOf, read, tell } from '@fairlead/events';
+import { commit, read, tell } from '@fairlead/events';
 import type { EntityManager } from 'typeorm';
 import { findSubscriber, type StoredSubscriber } from '../../store/subscribers.js';
 import {
@@ -18,6 +11,7 @@ import {
   reviveDeadLetters,
 } from '../../store/webhook-deliveries.js';
 import { addWebhook, enableWebhook, lockWebhook, moveCursor } from '../../store/webhooks.js';
+import { aboutSubscriber, type AboutSubscriber, type Asked } from '../subscriber-event.js';
 import type { WebhookRuntime } from './webhook-runtime.js';
 
 const PAGE_ROWS = 200;
@@ -76,10 +70,8 @@ export class Webhooks {
       return deadLetters(manager, id, after, PAGE_ROWS);
     });
     const letters = rows.map((row) => ({ ...row, lastAt: row.lastAt?.toISOString() ?? null }));
-    const page = fitPage(letters);
-    const last = page.at(-1);
-    const more = page.length < rows.length || rows.length === PAGE_ROWS;
-    return last && more ? { deadLetters: page, next: last.number } : { deadLetters: page };
+    const { items, ...next } = pageOf(letters, PAGE_ROWS, ({ number }) => number);
+    return { deadLetters: items, ...next };
   }
 
   /** Dead letters are delivered after all; null: all of them. Returns how many. */
@@ -108,38 +100,16 @@ export class Webhooks {
   }
 
   async #change<T>(
-    { caller, tenantId, name, by }: Asked,
-    work: (manager: EntityManager, known: StoredSubscriber, about: About) => Promise<T>,
+    asked: Asked,
+    work: (manager: EntityManager, known: StoredSubscriber, about: AboutSubscriber) => Promise<T>,
   ): Promise<T> {
     const result = await commit(this.runtime, async (manager) => {
-      const known = await findWebhook(manager, tenantId, name, 'lock');
-      const { id: subscriberId, kind } = known;
-      const actor = operatorOf(caller, by);
-      const about = { tenantId, subject: `subscriber/${subscriberId}`, actor, reason: 'OK', subscriberId, name, kind };
-      return work(manager, known, about);
+      const known = await findWebhook(manager, asked.tenantId, asked.name, 'lock');
+      return work(manager, known, aboutSubscriber(asked, known));
     });
     this.onChanged();
     return result;
   }
-}
-
-/** Which webhook an administrator means, and who that is. */
-export interface Asked {
-  readonly caller: Caller;
-  readonly tenantId: string;
-  readonly name: string;
-  readonly by: string;
-}
-
-/** In every event about it. */
-interface About {
-  readonly tenantId: string;
-  readonly subject: string;
-  readonly actor: ReturnType<typeof operatorOf>;
-  readonly reason: string;
-  readonly subscriberId: string;
-  readonly name: string;
-  readonly kind: StoredSubscriber['kind'];
 }
 
 async function findWebhook(
