@@ -15,7 +15,7 @@ import {
 } from '@fairlead/transparency-log';
 import type { DataSource } from 'typeorm';
 import { TilesOfDatabase } from '../store/tile-store.js';
-import { findTree, lockTree, type StoredTree } from '../store/tree-store.js';
+import { findTree, lockTree, treesToWitness, type StoredTree } from '../store/tree-store.js';
 import {
   claimWitnessing,
   findCosigned,
@@ -23,7 +23,6 @@ import {
   releaseWitnessing,
   saveCosigned,
   saveWitness,
-  treesToWitness,
   type StoredWitness,
 } from '../store/witness-store.js';
 

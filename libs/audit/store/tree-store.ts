@@ -11,8 +11,8 @@ export interface StoredTree {
   readonly signedSize: number;
 }
 
-export type TreeRow = Omit<StoredTree, 'size' | 'signedSize'> & { readonly size: string; readonly signedSize: string };
-export const TREE_COLUMNS = `tenant_id as "tenantId", incarnation, size, root, signed_size as "signedSize"`;
+type TreeRow = Omit<StoredTree, 'size' | 'signedSize'> & { readonly size: string; readonly signedSize: string };
+const COLUMNS = `tenant_id as "tenantId", incarnation, size, root, signed_size as "signedSize"`;
 
 /** Made where there is none. Whoever has it is the one who appends to it, until the transaction ends. */
 export async function lockTree(manager: EntityManager, tenantId: string): Promise<StoredTree> {
@@ -35,6 +35,11 @@ export function treesToSign(manager: EntityManager): Promise<StoredTree[]> {
   return select(manager, 'where size > signed_size order by tenant_id', []);
 }
 
+/** Those of which `keys` has signed something, and about which nobody asks witnesses just now. */
+export function treesToWitness(manager: EntityManager, now: Date): Promise<StoredTree[]> {
+  return select(manager, 'where signed_size > 0 and witnesses_after <= $1 order by tenant_id', [now]);
+}
+
 export async function saveTree(manager: EntityManager, tree: StoredTree): Promise<void> {
   const { tenantId, incarnation, size, root, signedSize } = tree;
   await manager.query(
@@ -44,10 +49,6 @@ export async function saveTree(manager: EntityManager, tree: StoredTree): Promis
 }
 
 async function select(manager: EntityManager, where: string, values: unknown[]): Promise<StoredTree[]> {
-  const rows = (await manager.query(`select ${TREE_COLUMNS} from audit_trees ${where}`, values)) as TreeRow[];
-  return rows.map(toStoredTree);
-}
-
-export function toStoredTree(row: TreeRow): StoredTree {
-  return { ...row, size: Number(row.size), signedSize: Number(row.signedSize) };
+  const rows = await manager.query<TreeRow[]>(`select ${COLUMNS} from audit_trees ${where}`, values);
+  return rows.map((row) => ({ ...row, size: Number(row.size), signedSize: Number(row.signedSize) }));
 }

@@ -1,7 +1,6 @@
 import { MAX_COSIGNED_CHECKPOINTS, type AuditWitness, type CosignedCheckpoint } from '@fairlead/contracts';
 import type { EntityManager } from 'typeorm';
 import type { TreeName } from './tile-store.js';
-import { TREE_COLUMNS, toStoredTree, type StoredTree, type TreeRow } from './tree-store.js';
 
 /** What a witness made of one tree, the last time that it was asked. */
 export interface StoredWitness {
@@ -15,15 +14,6 @@ export interface StoredWitness {
   readonly failures: number;
   /** It is asked no sooner. */
   readonly askAfter: Date;
-}
-
-/** Those of which `keys` has signed something, and about which nobody asks just now. */
-export async function treesToWitness(manager: EntityManager, now: Date): Promise<StoredTree[]> {
-  const rows = (await manager.query(
-    `select ${TREE_COLUMNS} from audit_trees where signed_size > 0 and witnesses_after <= $1 order by tenant_id`,
-    [now],
-  )) as TreeRow[];
-  return rows.map(toStoredTree);
 }
 
 /** False: another replica asks. Both asking about two checkpoints would leave each with half of the witnesses. */
