@@ -12,7 +12,7 @@ import {
 } from '@fairlead/transparency-log';
 import { usage } from '../failure.js';
 import type { ApiClient } from '../session/api-client.js';
-import { AuditWitnessList } from './log-answers.js';
+import { AuditWitnessList } from '../session/audit-log-answers.js';
 
 const LOOK_EVERY_MS = 1_000;
 

@@ -1,7 +1,7 @@
 import { FairleadError } from '@fairlead/errors';
 import { entryBundlePath, tilePath, type EntryBundle, type Tile, type TileReader } from '@fairlead/transparency-log';
 import type { ApiClient } from '../session/api-client.js';
-import { AuditTile } from './log-answers.js';
+import { AuditTile } from '../session/audit-log-answers.js';
 
 /** The tiles of the log that the server has, each asked for by its path. */
 export class TilesOverApi implements TileReader {

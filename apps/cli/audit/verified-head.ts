@@ -1,7 +1,7 @@
 import { openCheckpoint, parseVerifierKey, type NoteVerifier, type OpenedCheckpoint } from '@fairlead/transparency-log';
 import { failure } from '../failure.js';
+import type { AuditLogHead } from '../session/audit-log-answers.js';
 import type { KeptCheckpoint } from './kept-checkpoints.js';
-import type { AuditLogHead } from './log-answers.js';
 
 export interface VerifiedHead {
   readonly checkpoint: OpenedCheckpoint;

@@ -1,8 +1,8 @@
 import { TILE_WIDTH, decodeEntryBundle, isCommittedBody, tileAt, type TileReader } from '@fairlead/transparency-log';
 import { z } from 'zod';
 import type { ApiClient } from '../session/api-client.js';
+import { AuditEvidenceList } from '../session/audit-log-answers.js';
 import { parseJson } from '../session/parse-json.js';
-import { AuditEvidenceList } from './log-answers.js';
 import { statementIn, type LogStatement } from './log-statements.js';
 
 const Leaf = z.object({ v: z.literal(1), commitment: z.base64().length(44) });

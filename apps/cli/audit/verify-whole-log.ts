@@ -1,10 +1,10 @@
 import { describeProblem, verifyLog, type OpenedCheckpoint, type WitnessPolicy } from '@fairlead/transparency-log';
 import { failure } from '../failure.js';
 import type { ApiClient } from '../session/api-client.js';
+import { AuditLogHead } from '../session/audit-log-answers.js';
 import { readCheckpoints } from './checkpoint-file.js';
 import type { KeptCheckpoint } from './kept-checkpoints.js';
 import { Lineage, type EarlierLog } from './lineage.js';
-import { AuditLogHead } from './log-answers.js';
 import { cosignedOf, type Cosigned } from './quorum.js';
 import { TilesOverApi } from './tiles-over-api.js';
 import { verifiedHead } from './verified-head.js';

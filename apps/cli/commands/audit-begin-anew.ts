@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { AuditLogBegunAnew, AuditLogHead } from '../audit/log-answers.js';
 import { HEAD } from '../audit/verify-whole-log.js';
 import type { Io } from '../io.js';
 import { printLines, printResult } from '../output/print.js';
+import { AuditLogBegunAnew, AuditLogHead } from '../session/audit-log-answers.js';
 import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
 import { outputOption, type Confirmed } from './option-values.js';

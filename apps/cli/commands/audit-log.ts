@@ -11,13 +11,13 @@ import {
   type TileReader,
 } from '@fairlead/transparency-log';
 import type { Command } from 'commander';
-import { AuditLogHead } from '../audit/log-answers.js';
 import { TilesOverApi } from '../audit/tiles-over-api.js';
 import { HEAD } from '../audit/verify-whole-log.js';
 import { failure } from '../failure.js';
 import type { Io } from '../io.js';
 import { printLines } from '../output/print.js';
 import type { ApiClient } from '../session/api-client.js';
+import { AuditLogHead } from '../session/audit-log-answers.js';
 import { addAuditBeginAnew } from './audit-begin-anew.js';
 import { addAuditVerify } from './audit-verify.js';
 import { addAuditWitnesses } from './audit-witnesses.js';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { AuditLogHead, AuditWitnessList } from '../audit/log-answers.js';
 import { HEAD } from '../audit/verify-whole-log.js';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { printJson, printList } from '../output/print.js';
+import { AuditLogHead, AuditWitnessList } from '../session/audit-log-answers.js';
 import { outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
