@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs';
-import type { Readable } from 'node:stream';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { z } from 'zod';
 import { failure } from '../failure.js';
+import { linesOf } from '../session/lines-of.js';
 import { parseJson } from '../session/parse-json.js';
 import { IdTable } from './id-table.js';
 
 /** Longer ones are no line of such a file. */
-const MAX_LINE_BYTES = 64 * 1024;
+const MAX_LINE_CHARACTERS = 64 * 1024;
 /** In memory they take 40 bytes each at most. */
 export const MAX_REQUESTS = 4_000_000;
 
@@ -46,7 +46,7 @@ export async function readToldRequests(path: string): Promise<ToldRequests> {
   const known = new IdTable(MAX_REQUESTS);
   let [lines, noAnswer, unnamed, firstMs, lastMs] = [0, 0, 0, Infinity, -Infinity];
   try {
-    for await (const line of linesOf(createReadStream(path))) {
+    for await (const line of linesOf(createReadStream(path), MAX_LINE_CHARACTERS)) {
       lines += 1;
       if (line.trim() === '') continue;
       const told = readLine(line, lines);
@@ -84,17 +84,4 @@ function note(known: IdTable, auditId: string, { status, required }: ToldRequest
   known.setNumber(slot, status ?? 0);
   if (!required) known.mark(slot, NOT_REQUIRED);
   if (status === null) known.mark(slot, BROKE_OFF);
-}
-
-/** No line is longer than it may be, whatever the file is. */
-async function* linesOf(bytes: Readable): AsyncGenerator<string> {
-  let rest = '';
-  bytes.setEncoding('utf8');
-  for await (const chunk of bytes as AsyncIterable<string>) {
-    const parts = (rest + chunk).split('\n');
-    rest = parts.pop() ?? '';
-    if (rest.length > MAX_LINE_BYTES) throw new FairleadError('INVALID_ARGUMENT', 'a line is too long');
-    yield* parts;
-  }
-  if (rest !== '') yield rest;
 }

@@ -1,4 +1,4 @@
-import { access, mkdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { messageOf } from '@fairlead/errors';
 import { stringify } from 'yaml';
@@ -20,18 +20,6 @@ interface ClientFiles {
 export function clientFiles(folder: string): ClientFiles {
   const at = (name: string): string => join(resolve(folder), name);
   return { key: at('client.key'), certificate: at('client.crt'), authority: at('ca.crt') };
-}
-
-/** ALREADY_EXISTS if one of the files is there. */
-export async function refuseExisting(files: ClientFiles): Promise<void> {
-  for (const path of Object.values(files) as string[]) {
-    const exists = await access(path).then(
-      () => true,
-      () => false,
-    );
-    if (!exists) continue;
-    throw failure('ALREADY_EXISTS', `${path} exists`, 'choose another folder, or add --force to replace what is there');
-  }
 }
 
 /** Writes them for their owner only, and makes the folder if it is missing. */

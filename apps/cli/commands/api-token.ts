@@ -1,4 +1,3 @@
-import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { addEndOptions, endOf, endText, type EndOptions } from '../access/end.js';
@@ -7,6 +6,7 @@ import type { Io } from '../io.js';
 import { tokenStatus } from '../output/access-view.js';
 import { ageText } from '../output/cluster-view.js';
 import { printHint, printJson, printLines, printList, printResult } from '../output/print.js';
+import { refuseExisting } from '../output/refuse-existing.js';
 import { ApiToken, ApiTokenList, CreatedApiToken } from '../session/access-answers.js';
 import { allPages } from '../session/all-pages.js';
 import type { ApiClient } from '../session/api-client.js';
@@ -116,12 +116,4 @@ async function tokenNamed(api: ApiClient, name: string): Promise<ApiToken> {
 
 function everyToken(api: ApiClient): Promise<ApiToken[]> {
   return allPages(api, ApiTokenList, TOKENS, ({ tokens }) => tokens);
-}
-
-async function refuseExisting(file: string): Promise<void> {
-  const exists = await access(file).then(
-    () => true,
-    () => false,
-  );
-  if (exists) throw failure('ALREADY_EXISTS', `${file} exists`, 'choose another file, or add --force to replace it');
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '@fairlead/errors';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { printJson, printLines, printList, printNotice } from '../output/print.js';
@@ -10,7 +10,7 @@ import { closed, lineWriter, newFile } from '../output/lines.js';
 import { AuditEntry, AuditEntryList, AuditProducerList } from '../session/audit-answers.js';
 import { addAuditLogCommands } from './audit-log.js';
 import { addAuditReconcile } from './audit-reconcile.js';
-import { entryNumber, momentOf, outputOption, type Printed } from './option-values.js';
+import { entryCount, entryNumber, outputOption, timeOrAge, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const SEARCH_HELP = `
@@ -63,13 +63,13 @@ export function addAuditCommands(program: Command, io: Io): void {
   filtered(audit.command('tail'))
     .summary('show what comes, as it comes')
     .description('Show entries as they come, until Ctrl-C.')
-    .option('--after <number>', 'begin behind this entry, not at the end of the log', wholeNumber)
+    .option('--after <number>', 'begin behind this entry, not at the end of the log', entryCount)
     .addOption(outputOption('table', 'json'))
     .action((options: Filter & Printed & { after?: number }) => tail(io, options));
   filtered(audit.command('export'))
     .summary('write the log as lines of JSON, or as CSV')
     .description('Write the log, or a part of it, as lines of JSON or as CSV.')
-    .option('--after <number>', 'only what is behind this entry', wholeNumber, 0)
+    .option('--after <number>', 'only what is behind this entry', entryCount, 0)
     .addOption(new Option('--format <format>', 'of the lines').choices(EXPORT_FORMATS).default('ndjson'))
     .option('--out <file>', 'write it there, for you only, instead of showing it; the file must not be there yet')
     .addHelpText('after', EXPORT_HELP)
@@ -88,7 +88,7 @@ function addSearch(audit: Command, io: Io): void {
   filtered(audit.command('search'))
     .summary('find entries, newest first')
     .description('Find entries of the log.')
-    .option('--limit <count>', 'at most so many', wholeNumber, 50)
+    .option('--limit <count>', 'at most so many', entryCount, 50)
     .addOption(outputOption('table', 'json', 'name'))
     .addHelpText('after', SEARCH_HELP)
     .action((options: Filter & Printed & { limit: number }) => search(io, options));
@@ -211,15 +211,10 @@ function queryOf(
   { since, until, ...filter }: Filter,
   page: { readonly after?: number | undefined; readonly limit?: number },
 ): string {
-  const from = since === undefined ? undefined : momentOf(since, io.now());
-  const to = until === undefined ? undefined : momentOf(until, io.now());
+  const from = since === undefined ? undefined : timeOrAge(since, io.now());
+  const to = until === undefined ? undefined : timeOrAge(until, io.now());
   const said = Object.entries({ ...filter, from, to, ...page });
   return new URLSearchParams(
     Object.fromEntries(said.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))),
   ).toString();
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError(`${text} is no number`);
 }

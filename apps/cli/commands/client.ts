@@ -4,6 +4,7 @@ import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { printJson, printLines, printList, printResult } from '../output/print.js';
+import { refuseExisting } from '../output/refuse-existing.js';
 import { CertifiedClient, ClientList, type Client } from '../session/answers.js';
 import { allPages } from '../session/all-pages.js';
 import type { ApiClient } from '../session/api-client.js';
@@ -77,11 +78,9 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
     throw usage('it is not said which clusters the client may reach', next);
   }
   // Loaded only here: see `connect`.
-  const [
-    { clientFiles, refuseExisting, usageExamples, writeClientFiles },
-    { createCsr, generatePrivateKey, withoutRoot },
-  ] = await Promise.all([import('../client/client-files.js'), import('@fairlead/pki')]);
-  if (!force) await refuseExisting(clientFiles(out));
+  const [{ clientFiles, usageExamples, writeClientFiles }, { createCsr, generatePrivateKey, withoutRoot }] =
+    await Promise.all([import('../client/client-files.js'), import('@fairlead/pki')]);
+  if (!force) await refuseExisting(...(Object.values(clientFiles(out)) as string[]));
   const key = await generatePrivateKey();
   const csr = Buffer.from(await createCsr(key)).toString('base64');
   const body = { name, clusters, csr };

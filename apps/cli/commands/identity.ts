@@ -1,9 +1,8 @@
-import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { failure } from '../failure.js';
 import type { Io } from '../io.js';
 import { printHint, printJson, printLines, type Format } from '../output/print.js';
+import { refuseExisting } from '../output/refuse-existing.js';
 import { Cluster, IssuedIdentity, namespaceOf } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import { writePrivateFile } from '../session/login-store.js';
@@ -94,12 +93,4 @@ async function manifestWith({ manifest }: IssuedIdentity, bundle: string, namesp
     data: { 'identity-bundle.json': Buffer.from(bundle).toString('base64') },
   };
   return `# This holds the private key of an agent: apply it, and delete it.\n${manifest.trimEnd()}\n---\n${stringify(secret, { lineWidth: 0 })}`;
-}
-
-async function refuseExisting(path: string): Promise<void> {
-  const exists = await access(path).then(
-    () => true,
-    () => false,
-  );
-  if (exists) throw failure('ALREADY_EXISTS', `${path} exists`, 'choose another file, or add --force to replace it');
 }

@@ -37,10 +37,18 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** Of an entry of an audit log, from 1 on: a log has more of them than any option may say. */
+/** A log has more entries than any other option may say. */
+const ENTRIES = /^\d{1,15}$/;
+
+/** So many entries of an audit log; those up to a number are as many. */
+export function entryCount(text: string): number {
+  if (!ENTRIES.test(text)) throw new InvalidArgumentError('Expected a whole number.');
+  return Number(text);
+}
+
+/** Of an entry of an audit log, from 1 on. */
 export function entryNumber(text: string): number {
-  const number = Number(text);
-  if (/^\d{1,15}$/.test(text) && number > 0) return number;
+  if (ENTRIES.test(text) && Number(text) > 0) return Number(text);
   throw usage(`${text} is no number of an entry`, 'see fairlead audit search, or fairlead subscriber dead-letters');
 }
 
@@ -65,7 +73,7 @@ export function pairs(text: string, before: Readonly<Record<string, string>> | u
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 } as const;
 
 /** `2026-03-01T08:00:00Z`, or an age such as `7d`, as the first. */
-export function momentOf(text: string, now: Date): string {
+export function timeOrAge(text: string, now: Date): string {
   const age = /^(\d{1,5})([mhdw])$/.exec(text);
   const atMs = age
     ? now.getTime() - Number(age[1]) * UNITS_MS[age[2] as keyof typeof UNITS_MS]

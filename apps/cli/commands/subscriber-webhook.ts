@@ -1,16 +1,19 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
-import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { printHint, printJson, printLines, printList, printResult } from '../output/print.js';
+import { refuseExisting } from '../output/refuse-existing.js';
+import { allPages } from '../session/all-pages.js';
 import { writePrivateFile } from '../session/login-store.js';
 import { itemPath } from '../session/paths.js';
+import { readPiped } from '../session/read-token.js';
 import { CreatedSubscriber, DeadLetterList, RotatedSecret, Subscriber } from '../session/subscriber-answers.js';
 import { durationSeconds, entryNumber, outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
-const SUBSCRIBERS = '/v1/subscribers';
+/** Of the API. */
+export const SUBSCRIBERS = '/v1/subscribers';
 const MAX_URL_CHARACTERS = 2_048;
 
 interface SecretOut extends Printed {
@@ -46,8 +49,10 @@ export async function createWebhook(
   name: string,
   options: SecretOut & { readonly types: readonly string[]; readonly webhook: string },
 ): Promise<void> {
-  await refuseExisting(options);
-  const url = options.webhook === '-' ? await urlFrom(io) : options.webhook;
+  if (options.out !== undefined && !options.force) await refuseExisting(options.out);
+  // A URL may be a secret, and an argument is for all to see.
+  const isPiped = options.webhook === '-';
+  const url = isPiped ? (await readPiped(io.stdin, 'URL', MAX_URL_CHARACTERS)).trim() : options.webhook;
   const body = { kind: 'webhook', name, types: options.types, url };
   const made = await withApi(io, (api) => api.ask(CreatedSubscriber, SUBSCRIBERS, { method: 'POST', body }));
   const { secret, ...subscriber } = made;
@@ -97,15 +102,7 @@ async function enable(io: Io, name: string, { output }: Printed): Promise<void> 
 
 async function deadLetters(io: Io, name: string, { output }: Printed): Promise<void> {
   const path = itemPath(SUBSCRIBERS, name, 'dead-letters');
-  const letters = await withApi(io, async (api) => {
-    const all: z.infer<typeof DeadLetterList>['deadLetters'] = [];
-    for (let after: number | undefined = 0; after !== undefined;) {
-      const page: z.infer<typeof DeadLetterList> = await api.ask(DeadLetterList, `${path}?after=${after}`);
-      all.push(...page.deadLetters);
-      after = page.next;
-    }
-    return all;
-  });
+  const letters = await withApi(io, (api) => allPages(api, DeadLetterList, path, (page) => page.deadLetters));
   printList(io, output, {
     list: { deadLetters: letters },
     name: ({ number }) => String(number),
@@ -134,23 +131,6 @@ async function tellSecret(io: Io, { out, output }: SecretOut, secret: string, be
   if (out !== undefined) await writePrivateFile(out, `${secret}\n`);
   if (output === 'json') printJson(io, out === undefined ? { ...besides, secret } : { ...besides, secretFile: out });
   else printLines(io, out === undefined ? secret : `secret written to ${out}`);
-}
-
-async function refuseExisting({ out, force }: SecretOut): Promise<void> {
-  if (out === undefined || force) return;
-  // Loaded only here: see `connect`.
-  const { refuseExistingFile } = await import('../subscriber/seed-file.js');
-  await refuseExistingFile(out);
-}
-
-/** A URL may be a secret, and an argument is for all to see. */
-async function urlFrom(io: Io): Promise<string> {
-  let text = '';
-  for await (const chunk of io.stdin) {
-    text += String(chunk);
-    if (text.length > MAX_URL_CHARACTERS) throw usage('this is far too long for a URL', 'pipe in the URL alone');
-  }
-  return text.trim();
 }
 
 function overlapHours(text: string): number {

@@ -3,16 +3,15 @@ import { z } from 'zod';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { printJson, printLines, printList, printResult } from '../output/print.js';
+import { refuseExisting } from '../output/refuse-existing.js';
 import { allPages } from '../session/all-pages.js';
 import { writePrivateFile } from '../session/login-store.js';
 import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
 import { Subscriber, SubscriberList } from '../session/subscriber-answers.js';
-import { momentOf, outputOption, type Confirmed, type Printed } from './option-values.js';
-import { addWebhookCommands, createWebhook, rotateSecret, webhookLines } from './subscriber-webhook.js';
+import { outputOption, timeOrAge, type Confirmed, type Printed } from './option-values.js';
+import { SUBSCRIBERS, addWebhookCommands, createWebhook, rotateSecret, webhookLines } from './subscriber-webhook.js';
 import { withApi } from './with-api.js';
-
-const SUBSCRIBERS = '/v1/subscribers';
 
 const CREATE_HELP = `
 It is told of the events of this tenant: grant.created, grant.* for all of an area, * for all there are (docs/events.md).
@@ -126,9 +125,9 @@ interface CreateOptions extends Printed {
 async function create(io: Io, name: string, options: CreateOptions): Promise<void> {
   const { types, webhook, out = `${name}.nk`, force, output } = options;
   if (webhook !== undefined) return createWebhook(io, name, { ...options, webhook });
+  if (!force) await refuseExisting(out);
   // Loaded only here: see `connect`.
-  const { newNkey, refuseExistingFile } = await import('../subscriber/seed-file.js');
-  if (!force) await refuseExistingFile(out);
+  const { newNkey } = await import('../subscriber/new-nkey.js');
   const { seed, publicKey } = newNkey();
   const body = { kind: 'nats', name, types, publicKey };
   const made = await withApi(io, (api) => api.ask(Subscriber, SUBSCRIBERS, { method: 'POST', body }));
@@ -146,7 +145,7 @@ async function rotate(io: Io, name: string, options: RotateOptions): Promise<voi
   const { kind } = await withApi(io, (api) => api.ask(Subscriber, itemPath(SUBSCRIBERS, name)));
   if (kind === 'webhook') return rotateSecret(io, name, options);
   const { out = `${name}.nk`, output } = options;
-  const { newNkey } = await import('../subscriber/seed-file.js');
+  const { newNkey } = await import('../subscriber/new-nkey.js');
   const { seed, publicKey } = newNkey();
   const request = { method: 'PUT', body: { publicKey } } as const;
   const rotated = await withApi(io, (api) => api.ask(Subscriber, itemPath(SUBSCRIBERS, name, 'key'), request));
@@ -157,7 +156,7 @@ async function rotate(io: Io, name: string, options: RotateOptions): Promise<voi
 
 async function replay(io: Io, name: string, { from, output }: Printed & { from: string }): Promise<void> {
   const number = /^\d{1,15}$/.test(from) ? Number(from) : undefined;
-  const start = number === undefined ? { time: momentOf(from, io.now()) } : { number };
+  const start = number === undefined ? { time: timeOrAge(from, io.now()) } : { number };
   const request = { method: 'POST', body: { from: start } } as const;
   const replayed = await withApi(io, (api) => api.ask(Subscriber, itemPath(SUBSCRIBERS, name, 'replay'), request));
   printResult(io, output, replayed, `subscriber ${name} is told again, from ${number ?? start.time} on`);

@@ -3,7 +3,7 @@ import { ClusterList, type Cluster } from './answers.js';
 import type { ApiClient } from './api-client.js';
 
 interface OnePage {
-  readonly next?: string | undefined;
+  readonly next?: string | number | undefined;
 }
 
 /** What all pages of a list have; `itemsOf` takes it out of one. */

@@ -9,6 +9,8 @@ import type { Reaching, Transport } from './transport.js';
 
 const REQUEST_TIMEOUT_MS = 20_000;
 const MAX_PROBLEM_BYTES = 64 * 1024;
+/** More than any entry of the audit log with all that is around it. */
+const MAX_LINE_CHARACTERS = 4 * 1024 * 1024;
 /** A part of Fairlead, or what stands before it, is away or has too much to do. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 503, 504]);
 /** Before the second and the third attempt; each is shortened by up to a half, so that many do not come back in step. */
@@ -145,7 +147,7 @@ async function* streamedLines(
   }
   // Loaded only here: kubectl waits for what `credential` loads.
   const { linesOf } = await import('./lines-of.js');
-  const lines = linesOf(body);
+  const lines = linesOf(body, MAX_LINE_CHARACTERS);
   try {
     for (let next = await lines.next().catch(unreachable); next.done !== true;) {
       yield next.value;

@@ -38,7 +38,7 @@ async function refuseSharedFile(file: string): Promise<void> {
 function readText(io: Io, file: string | undefined, what: string): Promise<string> {
   if (file !== undefined && file !== '-') return readTokenFile(file);
   if (file === undefined && io.stdin.isTTY) return askHidden(io, `${what} (not shown): `);
-  return readAll(io.stdin);
+  return readPiped(io.stdin, 'token', MAX_TOKEN_BYTES);
 }
 
 async function readTokenFile(file: string): Promise<string> {
@@ -54,11 +54,12 @@ async function readTokenFile(file: string): Promise<string> {
   }
 }
 
-async function readAll(stdin: Input): Promise<string> {
+/** All of standard input. INVALID_ARGUMENT, of the command line, if there is more than so many characters. */
+export async function readPiped(stdin: Input, what: string, mostCharacters: number): Promise<string> {
   let text = '';
   for await (const chunk of stdin) {
     text += String(chunk);
-    if (text.length > MAX_TOKEN_BYTES) throw usage('this is far too long for a token', 'pipe in the token alone');
+    if (text.length > mostCharacters) throw usage(`this is far too long for a ${what}`, `pipe in the ${what} alone`);
   }
   return text;
 }
