@@ -12,7 +12,7 @@ import {
   type LeaseContents,
   type LeaseRecord,
 } from './lease-record.js';
-import { momentOf, Term } from './term.js';
+import { readClocks, Term } from './term.js';
 
 /** How long who says nothing may hold a Lease. The values are client-go's (tools/leaderelection). */
 export interface LeaseLimits {
@@ -98,7 +98,7 @@ export class Lease {
   async #renew(held: LeaseRecord): Promise<void> {
     const { clock } = this.options;
     for (let attempt = 0; attempt < MAX_RENEWALS; attempt += 1) {
-      const at = momentOf(clock);
+      const at = readClocks(clock);
       const version = attempt === 0 ? held.resourceVersion : (this.#held?.resourceVersion ?? '');
       try {
         this.#held = await this.#write({ ...held, renewTime: microTime(at.wallMs) }, version);
@@ -119,7 +119,7 @@ export class Lease {
     const { clock, limits, onStandby } = this.options;
     const found = await this.#read();
     if (found && !this.#isFree(found, limits)) return onStandby();
-    const at = momentOf(clock);
+    const at = readClocks(clock);
     const now = microTime(at.wallMs);
     const transitions = found ? found.transitions + 1 : 0;
     try {

@@ -6,13 +6,13 @@ import type { Objects } from '@fairlead/kube/rest';
 export class Term {
   readonly #renew: () => Promise<void>;
   readonly #over = new AbortController();
-  #renewed: Moment;
+  #renewed: ClockReadings;
 
   /** `renew`: tries to, once, now. */
   constructor(
     private readonly clock: Clock,
     private readonly deadlineMs: number,
-    since: Moment,
+    since: ClockReadings,
     renew: () => Promise<void>,
   ) {
     this.#renew = renew;
@@ -24,7 +24,7 @@ export class Term {
     return this.#over.signal;
   }
 
-  renewed(at: Moment): void {
+  renewed(at: ClockReadings): void {
     this.#renewed = at;
   }
 
@@ -54,16 +54,16 @@ export class Term {
 }
 
 /** By both clocks: one of them may stand still, as the monotonic one does while a virtual machine sleeps. */
-interface Moment {
+interface ClockReadings {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
 
-export function momentOf(clock: Clock): Moment {
+export function readClocks(clock: Clock): ClockReadings {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() };
 }
 
-function elapsedMs(clock: Clock, { monotonicMs, wallMs }: Moment): number {
+function elapsedMs(clock: Clock, { monotonicMs, wallMs }: ClockReadings): number {
   return Math.max(clock.monotonicMs() - monotonicMs, clock.nowMs() - wallMs);
 }
 
