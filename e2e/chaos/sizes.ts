@@ -1,3 +1,5 @@
+import { atScale } from '../support/at-scale.js';
+
 /** How much of everything. Scenarios take their numbers from here alone. */
 export interface Sizes {
   /** Transfers that run while a replica is killed. */
@@ -50,17 +52,6 @@ export const SCALED: Sizes = {
 
 /** The full sizes times `scale`, at least what makes sense. */
 export function scaled(scale: number): Sizes {
-  const times = (full: number, atLeast: number): number => Math.max(atLeast, Math.round(full * scale));
-  return {
-    transfers: times(FULL.transfers, 6),
-    kills: times(FULL.kills, 2),
-    longOnes: times(FULL.longOnes, 6),
-    fleetClusters: times(FULL.fleetClusters, 10),
-    fleetLinks: FULL.fleetLinks,
-    exact: times(FULL.exact, 2),
-    cancels: times(FULL.cancels, 50),
-    stalls: times(FULL.stalls, 2),
-    pings: times(FULL.pings, 50),
-    judgesTimes: scale >= 1,
-  };
+  const least = { transfers: 6, kills: 2, longOnes: 6, fleetClusters: 10, exact: 2, cancels: 50, stalls: 2, pings: 50 };
+  return atScale(FULL, least, scale);
 }

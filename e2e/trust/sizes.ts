@@ -1,3 +1,5 @@
+import { atScale } from '../support/at-scale.js';
+
 /** How much of everything. Scenarios of trust take their numbers from here alone. */
 export interface TrustSizes {
   /** Agents during the rotation of a root: those in processes of their own, and those in one process. */
@@ -38,14 +40,13 @@ export const SCALED: TrustSizes = {
 
 /** The full sizes times `scale`, at least what makes sense. */
 export function scaled(scale: number): TrustSizes {
-  const times = (full: number, atLeast: number): number => Math.max(atLeast, Math.round(full * scale));
-  return {
-    processes: times(FULL.processes, 2),
-    inOneProcess: times(FULL.inOneProcess, 2),
-    rotationLifeSeconds: times(FULL.rotationLifeSeconds, 20),
-    shortLifeSeconds: times(FULL.shortLifeSeconds, 20),
-    shortForSeconds: times(FULL.shortForSeconds, 60),
-    floodAddresses: times(FULL.floodAddresses, 100),
-    judgesTimes: scale >= 1,
+  const least = {
+    processes: 2,
+    inOneProcess: 2,
+    rotationLifeSeconds: 20,
+    shortLifeSeconds: 20,
+    shortForSeconds: 60,
+    floodAddresses: 100,
   };
+  return atScale(FULL, least, scale);
 }

@@ -1,3 +1,5 @@
+import { atScale } from '../../support/at-scale.js';
+
 /** How long, and how much. The stories take their numbers from here alone. */
 export interface Sizes {
   /** How long informers run while the replicas are rolled in turn. */
@@ -35,13 +37,6 @@ export const SCALED: Sizes = {
 
 /** The full sizes times `scale`, at least what makes sense. */
 export function scaled(scale: number): Sizes {
-  const times = (full: number, atLeast: number): number => Math.max(atLeast, Math.round(full * scale));
-  return {
-    informersMs: times(FULL.informersMs, SCALED.informersMs),
-    writesPerSecond: FULL.writesPerSecond,
-    electionRolls: times(FULL.electionRolls, SCALED.electionRolls),
-    kills: times(FULL.kills, SCALED.kills),
-    pauseMs: scale >= 1 ? FULL.pauseMs : SCALED.pauseMs,
-    judgesTimes: scale >= 1,
-  };
+  const least = { informersMs: SCALED.informersMs, electionRolls: SCALED.electionRolls, kills: SCALED.kills };
+  return { ...atScale(FULL, least, scale), pauseMs: scale >= 1 ? FULL.pauseMs : SCALED.pauseMs };
 }

@@ -1,3 +1,5 @@
+import { atScale } from '../../support/at-scale.js';
+
 /** How much of everything. Scenarios take their numbers from here alone. */
 export interface AuditSizes {
   /** Of each scenario: five make a million. */
@@ -33,13 +35,6 @@ export const SCALED: AuditSizes = {
 
 /** The full sizes times `scale`, at least what makes sense. */
 export function scaled(scale: number): AuditSizes {
-  const times = (full: number, atLeast: number): number => Math.max(atLeast, Math.round(full * scale));
-  return {
-    requests: times(FULL.requests, 1_000),
-    perSecond: undefined,
-    times: times(FULL.times, 1),
-    awayMs: times(FULL.awayMs, SCALED.awayMs),
-    awayPerSecond: FULL.awayPerSecond,
-    judgesTimes: scale >= 1,
-  };
+  const least = { requests: 1_000, times: 1, awayMs: SCALED.awayMs };
+  return atScale(FULL, least, scale);
 }
