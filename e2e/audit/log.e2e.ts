@@ -8,17 +8,17 @@ import type { Stack } from '@fairlead/stack';
 import { findBinary } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { parseVerifierKey, type NoteVerifier } from '@fairlead/transparency-log';
-import { startTestWitness, type TestWitness } from '@fairlead/transparency-log/testing';
+import { policyText, startTestWitness, type TestWitness } from '@fairlead/transparency-log/testing';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fairlead } from '../support/fairlead.js';
 import { connectAs, queryDatabase } from '../support/service-database.js';
 import {
-  SAMPLES,
+  SUBSCRIBERS,
   makeSubscriber,
-  runSample,
+  runSubscriber,
   type MadeSubscriber,
-  type RunningSample,
+  type RunningSubscriber,
   type ToldEvent,
 } from '../support/subscriber-sample.js';
 import { kubectl, scratchStateDir, startTestStack, whoHoldsTheLink, type TestStack } from '../support/test-stack.js';
@@ -39,8 +39,7 @@ beforeAll(async () => {
   const stateDir = await scratchStateDir();
   const policy = join(stateDir, 'witnesses.policy');
   for (const name of ['w1.test', 'w2.test']) witnesses.push(await startTestWitness({ name, logs: knownLogs }));
-  const lines = witnesses.map(({ verifierKey, url }, at) => `witness w${at} ${verifierKey} ${url.href}`);
-  await writeFile(policy, [...lines, 'group both all w0 w1', 'quorum both', ''].join('\n'));
+  await writeFile(policy, policyText(witnesses, 'group both all w0 w1', 'quorum both'));
   const env = { audit: { FAIRLEAD_AUDIT_WITNESSES: policy, FAIRLEAD_AUDIT_WITNESS_SECONDS: '1' } };
   running = await startTestStack({ stateDir, demoNode: true, env });
   ({ stack } = running);
@@ -115,8 +114,8 @@ describe('a subscriber', () => {
       join(stack.stateDir, `${name}.token`),
     );
   const of = (name: string) => (event: ToldEvent) => event.data['name'] === name;
-  const run = (subscriber: MadeSubscriber): RunningSample =>
-    runSample(stack, subscriber, process.execPath, join(SAMPLES, 'typescript', 'subscriber.ts'));
+  const run = (subscriber: MadeSubscriber): RunningSubscriber =>
+    runSubscriber(stack, subscriber, process.execPath, join(SUBSCRIBERS, 'typescript', 'subscriber.ts'));
 
   it('is told of its own tenant as it happens, again where it asks for it, and nothing by a key that counts no more', async () => {
     await fairlead(stack, 'tenant', 'create', 'acme');

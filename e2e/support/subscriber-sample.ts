@@ -1,12 +1,11 @@
-import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import type { Stack } from '@fairlead/stack';
-import { eventually } from '@fairlead/testing';
+import { eventually, runProgram } from '@fairlead/testing';
 import { expect } from 'vitest';
 import { fairlead } from './fairlead.js';
 
 /** The root of the samples of a subscriber over NATS. */
-export const SAMPLES = resolve(import.meta.dirname, '../../samples/nats-subscriber');
+export const SUBSCRIBERS = resolve(import.meta.dirname, '../../samples/nats-subscriber');
 const SEEN_WITHIN_MS = 60_000;
 
 export interface MadeSubscriber {
@@ -46,7 +45,7 @@ export interface ToldEvent {
 }
 
 /** A sample that runs, and what it printed. */
-export interface RunningSample extends AsyncDisposable {
+export interface RunningSubscriber extends AsyncDisposable {
   readonly told: readonly ToldEvent[];
   /** What it said besides. */
   readonly complaints: () => string;
@@ -55,47 +54,29 @@ export interface RunningSample extends AsyncDisposable {
 }
 
 /** Runs a sample as a process, with the environment that its README asks for, until it is disposed of. */
-export function runSample(
+export function runSubscriber(
   stack: Stack,
   { seedFile, consumer }: MadeSubscriber,
   command: string,
   ...args: string[]
-): RunningSample {
+): RunningSubscriber {
   const { url, caFile } = stack.nats;
-  const { PATH = '', HOME = '' } = process.env;
-  const env = { PATH, HOME, NATS_URL: url, NATS_SEED_FILE: seedFile, NATS_CONSUMER: consumer };
-  const child = spawn(command, args, {
-    env: caFile === undefined ? env : { ...env, NATS_CA_FILE: caFile },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const exited = new Promise<void>((done) => void child.once('close', () => done()));
-  let printed = '';
-  let complaints = '';
-  child.once('error', (error) => (complaints += String(error)));
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
-  const lines = (): ToldEvent[] =>
-    printed
-      .slice(0, printed.lastIndexOf('\n') + 1)
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as ToldEvent);
+  const env = { NATS_URL: url, NATS_SEED_FILE: seedFile, NATS_CONSUMER: consumer };
+  const program = runProgram(command, args, caFile === undefined ? env : { ...env, NATS_CA_FILE: caFile });
+  const told = (): ToldEvent[] => program.printed();
   return {
     get told() {
-      return lines();
+      return told();
     },
-    complaints: () => complaints,
+    complaints: () => program.complaints(),
     until: (count, which) =>
       eventually(
         () => {
-          const found = lines().filter(which).length;
-          expect({ enough: found >= count, found, complaints }).toMatchObject({ enough: true });
+          const found = told().filter(which).length;
+          expect({ enough: found >= count, found, complaints: program.complaints() }).toMatchObject({ enough: true });
         },
         { timeoutMs: SEEN_WITHIN_MS },
       ),
-    [Symbol.asyncDispose]: async () => {
-      child.kill('SIGTERM');
-      await exited;
-    },
+    [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
   };
 }

@@ -1,6 +1,7 @@
 export { endsAtOnce } from './end-at-once.js';
 export { eventually, type EventuallyOptions } from './eventually.js';
 export { HeadlessBrowser } from './headless-browser.js';
+export { runProgram, type RunningProgram } from './running-program.js';
 export { scratchDir, type ScratchDir } from './scratch-dir.js';
 export {
   testAuthority,

@@ -1,17 +1,16 @@
-import { spawn } from 'node:child_process';
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { eventually, scratchDir } from '@fairlead/testing';
+import { eventually, runProgram, scratchDir } from '@fairlead/testing';
 import { expect } from 'vitest';
+import { signatureOf, type Signed } from './receiver.js';
 
 /** The root of the samples of a receiver of webhooks. */
-export const SAMPLES = resolve(import.meta.dirname, '../../../samples/webhook-receiver');
+export const RECEIVERS = resolve(import.meta.dirname, '../../../samples/webhook-receiver');
 /** A process on a busy machine takes its time to start. */
 const PATIENCE = { timeoutMs: 90_000 };
 
-export interface ReceiverSample extends AsyncDisposable {
+export interface RunningReceiver extends AsyncDisposable {
   readonly url: string;
   /** Events that it took for real. */
   events(): Record<string, unknown>[];
@@ -22,32 +21,21 @@ export async function runReceiver(
   command: string,
   args: readonly string[],
   secrets: readonly string[],
-): Promise<ReceiverSample> {
+): Promise<RunningReceiver> {
   const scratch = await scratchDir();
   const secretFile = scratch.file('secrets');
   await writeFile(secretFile, `${secrets.join('\n')}\n`, { mode: 0o600 });
-  const { PATH = '', HOME = '' } = process.env;
-  const env = { PATH, HOME, LISTEN: '127.0.0.1:0', WEBHOOK_SECRET_FILE: secretFile };
-  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (chunk: Buffer) => (out += String(chunk)));
-  child.stderr.on('data', (chunk: Buffer) => (err += String(chunk)));
+  const program = runProgram(command, args, { LISTEN: '127.0.0.1:0', WEBHOOK_SECRET_FILE: secretFile });
   const url = await eventually(() => {
-    const [, address] = /listening on (\S+)/.exec(err) ?? [];
-    if (address === undefined) throw new Error(`the sample does not listen yet: ${err}`);
+    const [, address] = /listening on (\S+)/.exec(program.complaints()) ?? [];
+    if (address === undefined) throw new Error(`the sample does not listen yet: ${program.complaints()}`);
     return `http://${address}/`;
   }, PATIENCE);
   return {
     url,
-    events: () =>
-      out
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    events: () => program.printed(),
     async [Symbol.asyncDispose]() {
-      const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
+      await program[Symbol.asyncDispose]();
       await scratch[Symbol.asyncDispose]();
     },
   };
@@ -55,19 +43,8 @@ export async function runReceiver(
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
-interface Message {
-  readonly id: string;
-  readonly timestamp: number;
-  readonly body: string;
-}
-
-function signed(secret: string, { id, timestamp, body }: Message): string {
-  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
-}
-
 const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
-const messageOf = (said: Partial<Message> = {}): Message => ({
+const messageOf = (said: Partial<Signed> = {}): Signed => ({
   id: `msg_${randomUUID()}`,
   timestamp: nowSeconds(),
   body: JSON.stringify({ id: randomUUID(), type: 'dev.fairlead.grant.created.v1', data: { name: 'ä' } }),
@@ -102,20 +79,24 @@ export async function tryReceiver(command: string, ...args: string[]): Promise<T
   await using sample = await runReceiver(command, args, [old, current]);
   const [first, second, forged] = [messageOf(), messageOf(), messageOf()];
   const [past, future] = [-600, 600].map((offset) => messageOf({ timestamp: nowSeconds() + offset })) as [
-    Message,
-    Message,
+    Signed,
+    Signed,
   ];
-  const sent: readonly (readonly [what: string, message: Message, signature: string])[] = [
-    ['a message', first, signed(current, first)],
+  const sent: readonly (readonly [what: string, message: Signed, signature: string])[] = [
+    ['a message', first, signatureOf(current, first)],
     // As after an answer that was lost.
-    ['the same again', first, signed(current, first)],
-    ['one by the old secret, beside others', second, `v1a,AA ${signed(newSecret(), second)} ${signed(old, second)}`],
-    ['one by another secret', forged, signed(newSecret(), forged)],
-    ['one with another body', { ...forged, body: `${forged.body} ` }, signed(current, forged)],
-    ['one with another id', { ...forged, id: 'msg_other' }, signed(current, forged)],
+    ['the same again', first, signatureOf(current, first)],
+    [
+      'one by the old secret, beside others',
+      second,
+      `v1a,AA ${signatureOf(newSecret(), second)} ${signatureOf(old, second)}`,
+    ],
+    ['one by another secret', forged, signatureOf(newSecret(), forged)],
+    ['one with another body', { ...forged, body: `${forged.body} ` }, signatureOf(current, forged)],
+    ['one with another id', { ...forged, id: 'msg_other' }, signatureOf(current, forged)],
     ['one without a signature', forged, ''],
-    ['one of ten minutes ago', past, signed(current, past)],
-    ['one of the future', future, signed(current, future)],
+    ['one of ten minutes ago', past, signatureOf(current, past)],
+    ['one of the future', future, signatureOf(current, future)],
   ];
   const answers: Record<string, number> = {};
   for (const [what, message, signature] of sent) answers[what] = await post(sample.url, message, signature);
@@ -124,7 +105,7 @@ export async function tryReceiver(command: string, ...args: string[]): Promise<T
   return { answers, events: sample.events().length };
 }
 
-async function post(url: string, { id, timestamp, body }: Message, signature: string): Promise<number> {
+async function post(url: string, { id, timestamp, body }: Signed, signature: string): Promise<number> {
   const headers = { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature };
   const response = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(30_000) });
   await response.body?.cancel();

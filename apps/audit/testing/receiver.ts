@@ -75,9 +75,16 @@ async function read(request: IncomingMessage): Promise<Received> {
   };
 }
 
-/** Whether one of its signatures is by this secret (Standard Webhooks 1.0). */
-export function isSignedBy(secret: string, { id, timestamp, body, signatures }: Received): boolean {
+/** What is signed of a message. */
+export type Signed = Pick<Received, 'id' | 'timestamp' | 'body'>;
+
+/** The signature of a message by this secret (Standard Webhooks 1.0). */
+export function signatureOf(secret: string, { id, timestamp, body }: Signed): string {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return signatures.includes(`v1,${mac}`);
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+}
+
+/** Whether one of its signatures is by this secret. */
+export function isSignedBy(secret: string, received: Received): boolean {
+  return received.signatures.includes(signatureOf(secret, received));
 }

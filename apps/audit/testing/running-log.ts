@@ -23,6 +23,7 @@ import {
   type NoteVerifier,
   type TileReader,
 } from '@fairlead/transparency-log';
+import { policyText } from '@fairlead/transparency-log/testing';
 import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Client } from 'pg';
@@ -50,8 +51,7 @@ export class RunningLog implements AsyncDisposable {
   ): Promise<RunningLog> {
     const services = await serviceProcesses(['keys', 'audit']);
     const policy = services.scratch.file('witnesses.policy');
-    const lines = witnesses.map(({ verifierKey, url }, at) => `witness w${at} ${verifierKey} ${url.href}`);
-    await writeFile(policy, `${lines.join('\n')}\nquorum none\n`);
+    await writeFile(policy, policyText(witnesses, 'quorum none'));
     const { environments } = services;
     Object.assign(environments.get('audit') ?? {}, {
       FAIRLEAD_AUDIT_WITNESSES: policy,

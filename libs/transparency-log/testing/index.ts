@@ -1,3 +1,3 @@
 export { LogInMemory, entries } from './log-in-memory.js';
 export { naiveConsistency, naiveInclusion, naiveRoot } from './naive-tree.js';
-export { startTestWitness, type TestWitness, type TestWitnessOptions } from './test-witness.js';
+export { policyText, startTestWitness, type TestWitness, type TestWitnessOptions } from './test-witness.js';

@@ -101,3 +101,12 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
 }
+
+/** A policy (C2SP tlog-policy) of these, by the names w0, w1 and so on, with the lines that say its quorum. */
+export function policyText(
+  witnesses: readonly Pick<TestWitness, 'verifierKey' | 'url'>[],
+  ...quorum: string[]
+): string {
+  const lines = witnesses.map(({ verifierKey: key, url }, at) => `witness w${at} ${key} ${url.href}`);
+  return [...lines, ...quorum, ''].join('\n');
+}
