@@ -170,3 +170,27 @@ describe('a log of which the database was restored to an older point', () => {
     await expect(ask).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 });
+
+describe('a log that begins anew while it is being signed', () => {
+  it('links what was signed last of the one before', async () => {
+    const tenantId = 'busy';
+    await log.grow(5, tenantId);
+    // Whoever has this lets `keys` sign nothing of it.
+    await log.sql.query('begin');
+    await log.sql.query(`select pg_advisory_xact_lock(hashtextextended('keys:audit-log:' || $1, 0))`, [tenantId]);
+    const untilWaiting = (count: number): Promise<void> =>
+      eventually(async () => {
+        const sql = `select 1 from pg_locks where locktype = 'advisory' and not granted`;
+        expect((await log.sql.query(sql)).rows.length).toBeGreaterThanOrEqual(count);
+      });
+    await log.publish(2, tenantId);
+    await untilWaiting(1);
+    const begun = eventually(() => log.asApi.call(auditLogRpc.beginAnew, tenantId, { by: 'dana', force: true }));
+    await untilWaiting(2);
+    await log.sql.query('commit');
+    const { tree, previous } = await begun;
+    const [link] = await log.found(tenantId, 'begun-anew');
+    expect(link?.body).toMatchObject({ statement: 'begun-anew', last: previous });
+    expect((await log.grow(1, tenantId)).origin).toBe(tree.origin);
+  });
+});

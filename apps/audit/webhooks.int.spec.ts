@@ -10,11 +10,14 @@ import { auditFixture, disconnected, type AuditFixture } from '@fairlead/audit/t
 import {
   DEFAULT_TENANT,
   MAX_DEAD_LETTERS,
+  rpcPattern,
   subscriberRpc,
+  webhookKeysRpc,
   webhookRpc,
   type CreatedSubscriber,
   type WebhookSubscription,
 } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
 import { AddressRanges, OutboundPosts } from '@fairlead/outbound';
 import { eventually, scratchDir } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -250,6 +253,62 @@ describe('a webhook', () => {
     running = second;
     const more = await publish(2);
     await untilReceived([...ids, ...more]);
+  });
+
+  it('that another process has by now is told nothing by the one that stood still, whose failures do not count', async () => {
+    await running[Symbol.asyncDispose]();
+    const attempted: string[] = [];
+    const meter = { ...meterNothing, attempted: (outcome: string) => void attempted.push(outcome) };
+    // It does not look by itself whether it still has the webhook.
+    running = await audit.start({ webhooks: webhooks({ lookEveryMs: 600_000, meter }) });
+    const held: (() => void)[] = [];
+    receiver.answers.set(
+      path,
+      (_one, response) => new Promise<void>((end) => held.push(() => end(void response.writeHead(503).end()))),
+    );
+    const { id } = await create();
+    const ids = await publish(6);
+    const recorded = async () => (await audit.all({ entry: 'event' })).map(({ body }) => body?.['id']);
+    await eventually(async () => expect(await recorded()).toEqual(expect.arrayContaining(ids)), PATIENCE);
+    const look = () => audit.asApi.call(webhookRpc.enableWebhook, DEFAULT_TENANT, { name, by });
+    await look();
+    await eventually(() => expect(held).toHaveLength(4), PATIENCE);
+    const lease = `update webhooks set lease = gen_random_uuid(), leased_until = now() + interval '1 hour'`;
+    await audit.database.query(lease);
+    receiver.answers.delete(path);
+    for (const end of held) end();
+    await eventually(() => expect(attempted).toHaveLength(4), PATIENCE);
+    const attempts = 'select attempts from webhook_deliveries where subscriber_id = $1';
+    const rows = (await audit.database.query(attempts, [id])) as { attempts: number }[];
+    expect(rows.map((row) => row.attempts)).toEqual([0, 0, 0, 0, 0, 0]);
+    await audit.database.query('update webhooks set lease = null, leased_until = null');
+    await look();
+    await untilReceived(ids);
+    await untilSettled();
+    expect(receiver.at(path)).toHaveLength(4 + 6);
+  });
+
+  it('is not told what keys refuses to sign: that is a dead letter at once, with the reason', async () => {
+    await create();
+    await keysServing[Symbol.asyncDispose]();
+    const other = await audit.nats.connect({ role: 'keys', credential: 'keys' });
+    const err = new FairleadError('INVALID_ARGUMENT', 'a newer keys takes no such message').toWire();
+    const refusing = other.subscribe(rpcPattern(webhookKeysRpc.signWebhook), {
+      queue: 'keys',
+      callback: (_error, message) =>
+        void message.respond(JSON.stringify({ id: message.json<{ id: string }>().id, err, isDisposed: true })),
+    });
+    try {
+      await publish(1);
+      await eventually(async () => expect(await state()).toMatchObject({ pending: 0, dead: 1 }), PATIENCE);
+    } finally {
+      refusing.unsubscribe();
+      keysServing = await keys.serve();
+    }
+    expect((await state()).lastError).toBe('keys does not sign it: a newer keys takes no such message');
+    expect(receiver.at(path)).toEqual([]);
+    const { deadLetters } = await audit.asApi.call(webhookRpc.listDeadLetters, DEFAULT_TENANT, { name });
+    expect(deadLetters).toMatchObject([{ attempts: 0, status: null }]);
   });
 
   it('waits where keys is away, which is no attempt', async () => {

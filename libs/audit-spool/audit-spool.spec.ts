@@ -1,5 +1,6 @@
 import { appendFile, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { AuditedPassage } from '@fairlead/contracts';
 import { silentLogger, type Logger } from '@fairlead/observability';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -213,5 +214,26 @@ describe('a spool that is full', () => {
     await spool.acknowledge((await contents(spool)).size);
     await spool.flush();
     expect(await told()).toEqual([1]);
+  });
+
+  it('names the passages that it lost and of which an intent may be on record, so many in a record', async () => {
+    await using spool = await openSpool(256 * 1024);
+    let taken = 0;
+    for (; spool.append(numbered(taken, 1_000)); taken += 1) if (taken % 20 === 0) await spool.flush();
+    const ids = Array.from({ length: 100 }, () => crypto.randomUUID());
+    const outcome = (id: string) => ({ phase: 'outcome', id, userAgent: 'x'.repeat(1_000) }) as AuditedPassage;
+    for (const id of ids) expect(spool.append(outcome(id), 'best-effort', true)).toBe(false);
+    expect(spool.append(outcome(crypto.randomUUID()))).toBe(false);
+    const told = await eventually(async () => {
+      await spool.flush();
+      const lost = [...(await contents(spool)).values()].filter(({ why }) => why.includes('full'));
+      expect(lost).toHaveLength(2);
+      return lost;
+    });
+    expect(told.map(({ count, passages = [] }) => [count, passages.length])).toEqual([
+      [64, 64],
+      [spool.lost - 64, 36],
+    ]);
+    expect(told.flatMap(({ passages = [] }) => passages)).toEqual(ids);
   });
 });

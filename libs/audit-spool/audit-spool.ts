@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import type { AuditRecord } from '@fairlead/contracts';
+import { MAX_LOST_NAMED, isPassage, type AuditRecord } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import { Batch, type ReadLimits, type SpooledRecords } from './batch.js';
@@ -36,13 +36,17 @@ const RECENT_BYTES = 2 * 1024 ** 2;
 const RETRY_MS = 1_000;
 /** Waiting in memory, if the disk is slow; beyond it only what is required is taken, up to twice as much. */
 const MAX_QUEUED_BYTES = 8 * 1024 ** 2;
-/** Reserved for the record of what was lost. */
-const LOST_BYTES = 512;
+/** Reserved for the record of what was lost: an id has 36 characters, and three around it. */
+const LOST_BYTES = 512 + 39 * MAX_LOST_NAMED;
+/** Passages that are remembered until the next sync. */
+const MAX_UNSYNCED = 10_000;
 /** Of a line, beside the record. */
 const FRAMING_BYTES = 24;
 
 interface Waiting extends EncodableRecord {
   readonly durable?: PromiseWithResolvers<number>;
+  /** The passage that it ends, if an intent of that may be on record. */
+  readonly ends?: string;
 }
 
 /**
@@ -61,6 +65,8 @@ export class AuditSpool implements AsyncDisposable {
   #queue: Waiting[] = [];
   #queuedBytes = 0;
   #flushes: PromiseWithResolvers<void>[] = [];
+  /** Passages whose outcome was written and not synced yet. */
+  #unsynced: string[] = [];
   readonly #lost = new LostCount();
   #lostEver = 0;
   #failure: string | null = null;
@@ -131,15 +137,19 @@ export class AuditSpool implements AsyncDisposable {
     return this.#failure;
   }
 
-  /** Takes a record without waiting; false if there is no room for it, and it was counted. */
-  append(record: AuditRecord, keep: Keep = 'best-effort'): boolean {
+  /**
+   * Takes a record without waiting; false if there is no room for it, and it was counted. `begun`: of the passage that it ends an intent may be on record. If it is lost, now or later, the count
+   * says which passage that was.
+   */
+  append(record: AuditRecord, keep: Keep = 'best-effort', begun = false): boolean {
     const encodable = encodableOf(record);
+    const waiting: Waiting = begun && isPassage(record) ? { ...encodable, ends: record.id } : encodable;
     const why = this.#whyNot(encodable, keep);
     if (why !== null) {
-      this.#lose(1, why);
+      this.#lose(1, why, endedBy([waiting]));
       return false;
     }
-    this.#gather(encodable);
+    this.#gather(waiting);
     return true;
   }
 
@@ -250,8 +260,8 @@ export class AuditSpool implements AsyncDisposable {
     this.#queuedBytes += waiting.jsonBytes + FRAMING_BYTES;
   }
 
-  #lose(count: number, why: string): void {
-    this.#lost.add(count, why);
+  #lose(count: number, why: string, passages: readonly string[] = []): void {
+    this.#lost.add(count, why, passages);
     this.#lostEver += count;
   }
 
@@ -289,12 +299,13 @@ export class AuditSpool implements AsyncDisposable {
       const { firstSeq, lines } = await this.#writer.write([...before, ...group]);
       this.#recent.add(firstSeq, lines);
       this.#queuedBytes -= bytes;
+      this.#unsynced.push(...endedBy(group).slice(0, MAX_UNSYNCED - this.#unsynced.length));
       if (flushes.length > 0 || group.some(({ durable }) => durable)) await this.#sync();
       for (const [at, { durable }] of group.entries()) durable?.resolve(firstSeq + before.length + at);
       for (const flushed of flushes) flushed.resolve();
     } catch (error) {
       this.#queuedBytes = this.#queue.reduce((sum, { jsonBytes }) => sum + jsonBytes + FRAMING_BYTES, 0);
-      if (lost) this.#lost.add(lost.count, lost.why);
+      if (lost) this.#lost.add(lost.count, lost.why, lost.passages);
       this.#failed(error, group, flushes);
     }
   }
@@ -302,6 +313,7 @@ export class AuditSpool implements AsyncDisposable {
   async #sync(): Promise<void> {
     const began = performance.now();
     await this.#writer.sync();
+    this.#unsynced = [];
     this.#options.onSynced?.((performance.now() - began) / 1_000);
   }
 
@@ -312,7 +324,9 @@ export class AuditSpool implements AsyncDisposable {
     this.#options.logger.error('audit.spool.failed', { dir: this.#options.dir, reason: why, err: error });
     this.#recent.clear();
     // What was written before and never synced is gone as well, but was on no promise.
-    this.#lose(this.#writer.takeBack(), why);
+    const gone = this.#writer.takeBack();
+    this.#lose(gone, why, gone > 0 ? this.#unsynced : []);
+    if (gone > 0) this.#unsynced = [];
     this.#queue = [...group, ...this.#queue];
     this.#flushes = [...flushes, ...this.#flushes];
     this.#failAll(why);
@@ -323,7 +337,8 @@ export class AuditSpool implements AsyncDisposable {
     this.#failure = why;
     const failure = new FairleadError('UNAVAILABLE', why);
     for (const { durable } of this.#queue) durable?.reject(failure);
-    this.#lose(this.#queue.filter(({ durable }) => !durable).length, why);
+    const unpromised = this.#queue.filter(({ durable }) => !durable);
+    this.#lose(unpromised.length, why, endedBy(unpromised));
     for (const flushed of this.#flushes) flushed.reject(failure);
     this.#queue = [];
     this.#queuedBytes = 0;
@@ -340,4 +355,8 @@ export class AuditSpool implements AsyncDisposable {
 function encodableOf(record: AuditRecord): EncodableRecord {
   const json = JSON.stringify(record);
   return { json, jsonBytes: Buffer.byteLength(json) };
+}
+
+function endedBy(records: readonly Pick<Waiting, 'ends'>[]): string[] {
+  return records.flatMap(({ ends }) => ends ?? []);
 }

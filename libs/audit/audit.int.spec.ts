@@ -215,6 +215,28 @@ describe('intents', () => {
   }, 60_000);
 });
 
+describe('intents of a gateway that lives', () => {
+  it('become unknown where it says that it lost how they ended', async () => {
+    await running[Symbol.asyncDispose]();
+    // For so long of silence no gateway is taken for gone.
+    running = await audit.start({ gatewaySilenceMs: 600_000 });
+    const at = new Date(Date.now() - 3_600_000).toISOString();
+    const intent = { phase: 'intent', kind: 'exec', status: 0, cause: 'OPEN', at } as const;
+    const [open, over, others] = [passage(intent), passage(intent), passage(intent)];
+    await audit.publish({ epoch: newEpoch(), firstSeq: 1, records: [others] }, gatewayB);
+    await untilTaken();
+    // Nobody can say that of another one's.
+    const lost = { phase: 'lost', at, tenantId: 'default', count: 3, why: 'full', passages: [others.id, over.id] };
+    await audit.publish({ epoch, firstSeq: 1, records: [open, over, lost] });
+    const settled = async () => (await audit.all({ entry: 'unknown' })).map(({ body }) => body?.['passageId']);
+    await eventually(async () => expect(await settled()).toEqual([over.id]), PATIENCE);
+    const left = (await audit.database.query('select passage_id as id from open_intents where not lost')) as {
+      id: string;
+    }[];
+    expect(new Set(left.map(({ id }) => id))).toEqual(new Set([open.id, others.id]));
+  });
+});
+
 describe('intents of a gateway that is gone', () => {
   it('are found behind those of others, however many tunnels are open', async () => {
     await running[Symbol.asyncDispose]();

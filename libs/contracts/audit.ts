@@ -98,6 +98,9 @@ const AuditedPassage = z.object({
 });
 export type AuditedPassage = z.infer<typeof AuditedPassage>;
 
+/** In one record of what was lost; of more, there are more of these. */
+export const MAX_LOST_NAMED = 64;
+
 /** Passages that this replica counted and did not keep one by one: there was no room, or nothing to write on; or it refused too many of those who proved nothing. */
 const LostPassages = z.object({
   phase: z.literal('lost'),
@@ -105,6 +108,8 @@ const LostPassages = z.object({
   tenantId: z.union([TenantId, z.literal(NO_TENANT)]).default(DEFAULT_TENANT),
   count: z.int().min(1),
   why: text(256),
+  /** Of those that were lost, passages that are over and of which an intent may be on record: nobody tells any more how they ended. A gateway may not know all of them. */
+  passages: z.array(z.uuid()).max(MAX_LOST_NAMED).optional(),
 });
 export type LostPassages = z.infer<typeof LostPassages>;
 

@@ -6,6 +6,8 @@ import { rpcOf } from './rpc.js';
 export const WebhookSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{43}=$/);
 /** For so long, at most, the secret before signs beside the new one. */
 export const MAX_SECRET_OVERLAP_HOURS = 168;
+/** Of one webhook at a time: the newest, and those before it of which the overlap is not over. Their signatures are one header. */
+export const MAX_SIGNING_SECRETS = 5;
 /** Of a message; events are smaller. */
 export const MAX_SIGNED_CHARACTERS = 64 * 1024;
 
@@ -21,7 +23,7 @@ const rpc = rpcOf('keys');
 export const webhookKeysRpc = {
   /** ALREADY_EXISTS. */
   createWebhookSecret: rpc('create-webhook-secret', ['audit'], one, z.object({ secret: WebhookSecret })),
-  /** The one before signs beside it until then, one before that no more. Null: there was none. */
+  /** The one before signs beside it until then, and those before that to their own end; with an overlap of 0, none does. Null: there was none. CONFLICT: too many sign already. */
   rotateWebhookSecret: rpc(
     'rotate-webhook-secret',
     ['audit'],

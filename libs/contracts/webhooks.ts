@@ -38,6 +38,7 @@ const by = UserName;
 
 /** Webhooks of the tenant of the subject, by their subscribers' names. NOT_FOUND; CONFLICT: of another kind. */
 export const webhookRpc = {
+  /** CONFLICT, too: MAX_SIGNING_SECRETS sign already. */
   rotateWebhookSecret: rpc(
     'rotate-subscriber-secret',
     ['api'],

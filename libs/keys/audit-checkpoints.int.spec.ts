@@ -1,10 +1,18 @@
 import 'reflect-metadata';
-import { randomBytes } from 'node:crypto';
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AuditTreeToSign } from '@fairlead/contracts';
+import type { AuditTreeToSign, SignedAuditTree } from '@fairlead/contracts';
 import { silentLogger } from '@fairlead/observability';
-import { EMPTY_ROOT, openCheckpoint, parseVerifierKey, proveConsistency } from '@fairlead/transparency-log';
+import {
+  EMPTY_ROOT,
+  noteSigner,
+  openCheckpoint,
+  parseVerifierKey,
+  proveConsistency,
+  signCheckpoint,
+  verifierKey,
+} from '@fairlead/transparency-log';
 import { LogInMemory } from '@fairlead/transparency-log/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AuditCheckpoints } from './feature/audit-checkpoints.js';
@@ -15,7 +23,7 @@ let keys: KeysProcess;
 let checkpoints: AuditCheckpoints;
 const fixture = keysOfEach(async () => {
   keys = await fixture.start();
-  checkpoints = new AuditCheckpoints({ database: keys.database, source, ca: keys.ca });
+  checkpoints = new AuditCheckpoints({ database: keys.database, source, logger: silentLogger, ca: keys.ca });
 });
 
 /** A log that somebody keeps, and what to ask for when it is to be signed. */
@@ -75,7 +83,7 @@ it('keeps tenants apart, each with a key of its own that survives a restart', as
   const { tree } = await checkpoints.sign('default', await own.toSign());
   const { tree: second } = await checkpoints.sign('shop', await others.toSign());
   expect(second.verifierKey.split('+')[2]).not.toBe(tree.verifierKey.split('+')[2]);
-  const again = new AuditCheckpoints({ database: keys.database, source, ca: keys.ca });
+  const again = new AuditCheckpoints({ database: keys.database, source, logger: silentLogger, ca: keys.ca });
   const later = await again.sign('default', await own.append(1).toSign());
   expect(later.tree.verifierKey).toBe(tree.verifierKey);
 });
@@ -110,10 +118,11 @@ describe('with files outside the database', () => {
   beforeEach(async () => {
     dir = fixture.scratch.file(`checkpoints-${randomBytes(4).toString('hex')}`);
     lines = [];
-    const logger = { ...silentLogger, info: (event: string, fields: unknown) => void lines.push([event, fields]) };
+    const say = (event: string, fields: unknown) => void lines.push([event, fields]);
+    const logger = { ...silentLogger, info: say, warn: say };
     const now = () => new Date(fixture.nowMs);
     files = new CheckpointFiles({ dir, logger, now });
-    checkpoints = new AuditCheckpoints({ database: keys.database, source, ca: keys.ca, files });
+    checkpoints = new AuditCheckpoints({ database: keys.database, source, logger, ca: keys.ca, files });
   });
 
   it('each checkpoint is there, the newest by itself and some of each day for good', async () => {
@@ -172,6 +181,106 @@ describe('with files outside the database', () => {
     const anew = await checkpoints.beginAnew('default', last, { size: 4, root: new KeptLog().append(4).root }, 'dana');
     expect(anew.origin).toBe(`${trustDomain}/audit/default/2`);
     expect(await files.last('default')).toEqual(anew);
+  });
+
+  const warned = () => lines.filter(([event]) => event !== 'audit_log.signed');
+  const forge = async (tree: SignedAuditTree, { size, origin }: { size: number; origin: string }) => {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const root = Buffer.from(new KeptLog().append(size).root, 'base64');
+    const note = await signCheckpoint({ origin, size, root }, [noteSigner(origin, privateKey)]);
+    const key = verifierKey(origin, 'ed25519', privateKey);
+    return { ...tree, size, origin, root: base64(root), note: note.toString('utf8'), verifierKey: key };
+  };
+
+  it('files that were restored to an earlier point set nothing back: the later of both counts, and it is told once', async () => {
+    const log = new KeptLog().append(10);
+    const { tree: first } = await checkpoints.sign('default', await log.toSign());
+    const before = await read('default', 'last.json');
+    const fork = await new KeptLog().append(15).toSign(10);
+    const { tree: last } = await checkpoints.sign('default', await log.append(10).toSign());
+    await writeFile(join(dir, 'default', 'last.json'), before);
+    expect(await files.last('default')).toEqual(first);
+    expect(await checkpoints.last('default')).toEqual(last);
+    for (let turn = 0; turn < 2; turn += 1)
+      expect(await checkpoints.sign('default', { ...fork, from: 10 })).toEqual({ signed: false, tree: last });
+    expect(warned()).toEqual([
+      [
+        'audit_log.checkpoints_disagree',
+        { tenantId: 'default', found: 'file-behind', origin: last.origin, size: last.size },
+      ],
+    ]);
+    const { tree: next } = await checkpoints.sign('default', await log.append(1).toSign());
+    expect(await files.last('default')).toEqual(next);
+  });
+
+  it('files that went away are told of, and the database counts until they are written again', async () => {
+    const log = new KeptLog().append(10);
+    const { tree: last } = await checkpoints.sign('default', await log.toSign());
+    await rm(join(dir, 'default', 'last.json'));
+    const fork = await new KeptLog().append(15).toSign(0);
+    expect(await checkpoints.sign('default', fork)).toEqual({ signed: false, tree: last });
+    expect(await checkpoints.sign('default', fork)).toEqual({ signed: false, tree: last });
+    const fields = { tenantId: 'default', found: 'file-missing', origin: last.origin, size: last.size };
+    expect(warned()).toEqual([['audit_log.checkpoint_file_missing', fields]]);
+    const { tree: next } = await checkpoints.sign('default', await log.append(1).toSign());
+    expect(await files.last('default')).toEqual(next);
+  });
+
+  it('whoever writes the database gains nothing by a later checkpoint that the key did not sign', async () => {
+    const log = new KeptLog().append(10);
+    const { tree: last } = await checkpoints.sign('default', await log.toSign());
+    const forged = await forge(last, { size: 40, origin: last.origin });
+    const second = await forge(last, { size: 5, origin: `${last.origin}/2` });
+    const rows = [
+      { ...forged, incarnation: 1 },
+      { ...forged, incarnation: 1, verifierKey: last.verifierKey },
+      { ...second, incarnation: 2 },
+      { ...second, incarnation: 2, verifierKey: last.verifierKey },
+      { ...last, incarnation: 2 },
+    ];
+    for (const { incarnation, size, root, note, verifierKey: key } of rows) {
+      await keys.database.query(
+        'update audit_logs set incarnation = $1, size = $2, root = $3, note = $4, verifier_key = $5',
+        [incarnation, size, root, note, key],
+      );
+      expect(await checkpoints.last('default')).toEqual(last);
+      const asked = { incarnation, size: size + 1, root: new KeptLog().append(size + 1).root, from: size, proof: [] };
+      // Where the size is that of what was signed, it is the proof that is missing.
+      const answer = await checkpoints.sign('default', asked).catch(({ code }: { code: string }) => code);
+      expect(answer).toEqual({ signed: false, tree: last });
+    }
+    expect(warned()).toHaveLength(1);
+    expect((await checkpoints.sign('default', await log.append(2).toSign())).signed).toBe(true);
+  });
+
+  it('whoever writes the files gains nothing by a checkpoint of another key, tenant or number', async () => {
+    const log = new KeptLog().append(10);
+    const { tree: last } = await checkpoints.sign('default', await log.toSign());
+    const written = JSON.parse(await read('default', 'last.json')) as Record<string, unknown>;
+    const { tree: shop } = await checkpoints.sign('shop', await new KeptLog().append(3).toSign());
+    const ofShop = JSON.parse(await read('shop', 'last.json')) as Record<string, unknown>;
+    const next = await log.append(1).toSign();
+    const put = (said: Record<string, unknown>): Promise<void> =>
+      writeFile(join(dir, 'default', 'last.json'), JSON.stringify({ ...written, ...said }));
+    for (const said of [
+      ofShop,
+      { ...ofShop, tenantId: 'default' },
+      { incarnation: 2 },
+      { checkpoint: last.note.replace('\n10\n', '\n9\n') },
+      { checkpoint: shop.note },
+    ]) {
+      await put(said);
+      await expect(checkpoints.sign('default', next)).rejects.toMatchObject({ code: 'CONFLICT' });
+      await expect(checkpoints.last('default')).rejects.toMatchObject({ code: 'CONFLICT' });
+    }
+    const forged = await forge(last, { size: 10, origin: last.origin });
+    await put({ checkpoint: forged.note, verifierKey: forged.verifierKey });
+    const goesOn = { ...next, from: 10, size: 10, root: forged.root, proof: [] };
+    await expect(checkpoints.sign('default', goesOn)).rejects.toMatchObject({ code: 'CONFLICT' });
+    const anew = checkpoints.beginAnew('default', forged, { size: 4, root: next.root }, 'dana');
+    await expect(anew).rejects.toMatchObject({ code: 'CONFLICT' });
+    await put({});
+    expect((await checkpoints.sign('default', next)).signed).toBe(true);
   });
 
   it('what cannot be written or read is not signed', async () => {

@@ -87,3 +87,30 @@ it('leaves processes alone, that connect without anybody who decides', async () 
   await gateway.flush();
   await expect(alone.connectSubscriber(key.seed)).rejects.toThrow(/[Aa]uthorization|timeout/i);
 });
+
+/** So that nobody stays by a key that was changed meanwhile. */
+it('lets nobody in for longer than so long: a client comes back, and nobody does while keys is away', async () => {
+  await using own = new AsyncDisposableStack();
+  const alone = own.use(await startSecuredNats(own.use(await scratchDir()).path));
+  const writer = await alone.connect({ role: 'audit', credential: 'audit' });
+  let admitted = 0;
+  const gate = own.use(
+    new SubscriberGate({
+      nats: await alone.connect(keys),
+      seed: await alone.seed(keys),
+      role: 'keys',
+      logger: silentLogger,
+      connectionSeconds: 4,
+      onDecided: (outcome) => void (admitted += outcome === 'admitted' ? 1 : 0),
+    }),
+  );
+  await putKv(writer, BUCKETS.subscribers, id, { tenantId: 'acme', name: 'siem', publicKey: key.publicKey });
+  const staying = await eventually(() => alone.connectSubscriber(key.seed, { reconnect: true }), PATIENCE);
+  await eventually(() => expect(admitted).toBeGreaterThanOrEqual(3), PATIENCE);
+  expect(staying.isClosed()).toBe(false);
+  await staying.close();
+  const last = await eventually(() => alone.connectSubscriber(key.seed), PATIENCE);
+  await gate[Symbol.asyncDispose]();
+  expect(String(await last.closed())).toMatch(/expired/i);
+  await expect(alone.connectSubscriber(key.seed)).rejects.toThrow(/[Aa]uthorization|timeout/i);
+}, 120_000);

@@ -48,19 +48,46 @@ it('signs by a secret that it shows once, and keeps it sealed', async () => {
   await expect(secrets.sign('shop', subscriberId, message)).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
-it('rotates: both sign while it lasts, and then the new one alone', async () => {
+it('rotates: what was before signs beside it to its own end, and then the new one alone', async () => {
   const { secret: first } = await secrets.create('default', subscriberId);
-  const { secret: second, previousUntil } = await secrets.rotate('default', subscriberId, 1);
-  expect(Date.parse(previousUntil ?? '')).toBe(fixture.nowMs + 3_600_000);
+  fixture.nowMs += 1_000;
+  const { secret: second, previousUntil } = await secrets.rotate('default', subscriberId, 2);
+  expect(Date.parse(previousUntil ?? '')).toBe(fixture.nowMs + 2 * 3_600_000);
   expect(await sign()).toBe(`${signedBy(second)} ${signedBy(first)}`);
-  const { secret: third } = await secrets.rotate('default', subscriberId, 2);
-  expect(await sign()).toBe(`${signedBy(third)} ${signedBy(second)}`);
-  fixture.nowMs += 2 * 3_600_000;
+  // The receiver may know the first one alone yet.
+  fixture.nowMs += 1_000;
+  const { secret: third } = await secrets.rotate('default', subscriberId, 1);
+  expect(await sign()).toBe([third, second, first].map(signedBy).join(' '));
+  fixture.nowMs += 3_600_000;
+  expect(await sign()).toBe([third, first].map(signedBy).join(' '));
+  fixture.nowMs += 3_600_000;
   expect(await sign()).toBe(signedBy(third));
-  expect(await forgetSecrets({ database: keys.database, now: () => new Date(fixture.nowMs) })).toBe(1);
+  expect(await forgetSecrets({ database: keys.database, now: () => new Date(fixture.nowMs) })).toBe(2);
   expect(await count()).toBe(1);
-  const { secret: fourth } = await secrets.rotate('default', subscriberId, 0);
-  expect(await sign()).toBe(signedBy(fourth));
+});
+
+it('lets so many sign at once and no more, and says when there is room; without an overlap the newest signs alone', async () => {
+  const { secret } = await secrets.create('default', subscriberId);
+  const made = [secret];
+  for (const hours of [3, 1, 2, 168]) {
+    fixture.nowMs += 1_000;
+    made.unshift((await secrets.rotate('default', subscriberId, hours)).secret);
+  }
+  const signature = await sign();
+  expect(signature).toBe(made.map(signedBy).join(' '));
+  expect(signature.length).toBeLessThanOrEqual(256);
+  const firstEndsAt = new Date(fixture.nowMs - 2_000 + 3_600_000).toISOString();
+  const refused = secrets.rotate('default', subscriberId, 24);
+  await expect(refused).rejects.toMatchObject({ code: 'CONFLICT' });
+  await expect(refused).rejects.toThrow(firstEndsAt);
+  expect(await sign()).toBe(signature);
+  fixture.nowMs += 3_600_000;
+  const { secret: sixth } = await secrets.rotate('default', subscriberId, 24);
+  expect((await sign()).split(' ')).toContain(signedBy(made[0] ?? ''));
+  expect(await count()).toBe(5);
+  const { secret: last } = await secrets.rotate('default', subscriberId, 0);
+  expect(await sign()).toBe(signedBy(last));
+  expect(last).not.toBe(sixth);
 });
 
 it('destroys all of a subscriber, of that tenant alone, at once', async () => {

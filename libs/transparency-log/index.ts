@@ -37,6 +37,7 @@ export {
   cosigner,
   noteSigner,
   parseVerifierKey,
+  renamedVerifier,
   verifierKey,
   type NoteSigner,
   type NoteVerifier,

@@ -42,7 +42,7 @@ export const webhookOperations = operationsOf('subscribers', {
     route: 'POST /v1/subscribers/{name}/secret-rotation',
     summary: 'Give a webhook a new secret',
     description:
-      'Messages have a signature by each while both are valid. At most two are: a second rotation ends the oldest one at once.',
+      'Messages have a signature by each that is valid: the new one, and those before it until their overlap is over, five at most. Without an overlap the new one signs alone.',
     params,
     body: SecretRotation,
     answers: [json(200, 'The new secret.', RotatedSecret)],

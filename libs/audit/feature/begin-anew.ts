@@ -4,6 +4,7 @@ import type { RpcClient } from '@fairlead/messaging';
 import { inTransaction, readFrom } from '@fairlead/persistence';
 import { proveConsistency, verifyConsistency } from '@fairlead/transparency-log';
 import { ownEntry } from '../domain/entry.js';
+import { whileNobodySigns } from '../store/signing-lock.js';
 import { TilesOfDatabase } from '../store/tile-store.js';
 import { findTree, lockTree, saveTree, type StoredTree } from '../store/tree-store.js';
 import { addEntries } from './add-entries.js';
@@ -28,8 +29,15 @@ export class BeginAnew {
     private readonly rpc: RpcClient,
   ) {}
 
-  /** NOT_FOUND: nothing of it was signed. CONFLICT: it goes on from what was signed, so that there is no reason to. */
-  async begin(tenantId: string, { by, force }: Asked): Promise<BegunAnew> {
+  /**
+   * NOT_FOUND: nothing of it was signed. CONFLICT: it goes on from what was signed, so that there is no reason to. UNAVAILABLE: ask once more. While it lasts, nothing else of the log is signed: the
+   * entry that links it says what was signed last.
+   */
+  begin(tenantId: string, asked: Asked): Promise<BegunAnew> {
+    return whileNobodySigns(this.runtime.database, tenantId, () => this.#begin(tenantId, asked));
+  }
+
+  async #begin(tenantId: string, { by, force }: Asked): Promise<BegunAnew> {
     const { database } = this.runtime;
     const { tree: last } = await this.rpc.call(keysRpc.auditLog, tenantId, {});
     const before = await readFrom(database, (manager) => findTree(manager, tenantId));

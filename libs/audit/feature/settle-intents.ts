@@ -12,7 +12,7 @@ const AT_ONCE = 500;
 export type IsGone = (producer: string, beganAt: Date) => boolean;
 
 /**
- * What was let go on, and whose gateway is gone without having said how it ended, becomes `unknown`: an entry of its own. An outcome that comes later all the same stands
+ * What was let go on, and whose gateway is gone without having said how it ended, or said that it lost that, becomes `unknown`: an entry of its own. An outcome that comes later all the same stands
  * beside it. Returns how many.
  */
 export async function settleIntents(runtime: Runtime, isGone: IsGone, afterMs: number): Promise<number> {
@@ -21,7 +21,7 @@ export async function settleIntents(runtime: Runtime, isGone: IsGone, afterMs: n
   for (;;) {
     const page = { limit: AT_ONCE, after };
     const open = await readFrom(runtime.database, (manager) => intentsBefore(manager, before, page));
-    const orphaned = open.filter(({ producer, at }) => isGone(producer, at));
+    const orphaned = open.filter(({ producer, at, lost }) => lost || isGone(producer, at));
     for (const intent of orphaned) await settle(runtime, intent);
     settled += orphaned.length;
     after = open.at(-1);

@@ -7,7 +7,8 @@ import { inTransaction, readFrom } from '@fairlead/persistence';
 import { proveConsistency } from '@fairlead/transparency-log';
 import type { DataSource } from 'typeorm';
 import { StoredTiles } from '../store/tile-store.js';
-import { lockTree, saveTree, treesToSign, type StoredTree } from '../store/tree-store.js';
+import { unlessSomebodySigns } from '../store/signing-lock.js';
+import { findTree, lockTree, saveTree, treesToSign, type StoredTree } from '../store/tree-store.js';
 
 interface Options {
   readonly database: DataSource;
@@ -24,22 +25,28 @@ export function signTrees(options: Options): RunLoop {
   return new RunLoop({
     intervalMs: everyMs,
     turn: async () => {
-      for (const tree of await readFrom(database, treesToSign)) await signOne(options, tree);
+      for (const { tenantId } of await readFrom(database, treesToSign)) await signOne(options, tenantId);
     },
     onFailed: (error) => logger.warn('audit_log.not_signed', { reason: messageOf(error) }),
   });
 }
 
-/** A log that cannot be signed keeps no other tenant's from it. */
-async function signOne(options: Options, tree: StoredTree): Promise<void> {
-  const { tenantId, size } = tree;
+/** A log that cannot be signed keeps no other tenant's from it. Nothing is asked while another replica asks, or the log begins anew: that names what was signed last. */
+async function signOne(options: Options, tenantId: string): Promise<void> {
+  const { database, rpc, logger } = options;
+  let size = 0;
   try {
-    await keep(options.database, tenantId, await signed(options.rpc, options.database, tree));
+    await unlessSomebodySigns(database, tenantId, async () => {
+      // As it is by now: whoever was here before may have signed it, or begun it anew.
+      const tree = await readFrom(database, (manager) => findTree(manager, tenantId));
+      size = tree?.size ?? 0;
+      if (tree && tree.size > tree.signedSize) await keep(database, tenantId, await signed(rpc, database, tree));
+    });
   } catch (error) {
     const isConflict = error instanceof FairleadError && error.code === 'CONFLICT';
     const reason = messageOf(error);
     // What was signed is not what is here: somebody changed it, or the database was restored. It does not mend itself.
-    options.logger.log(isConflict ? 'error' : 'warn', 'audit_log.not_signed', { tenantId, size, reason });
+    logger.log(isConflict ? 'error' : 'warn', 'audit_log.not_signed', { tenantId, size, reason });
   }
 }
 

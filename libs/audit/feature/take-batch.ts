@@ -4,7 +4,7 @@ import { entryOfRecord, logOf, outcomeFacet, ownEntry, type NewEntry } from '../
 import type { ReadBatch } from '../domain/read-batch.js';
 import { advance, type NumberRange } from '../domain/sequence.js';
 import { logsThereAre, type Numbered } from '../store/entries.js';
-import { addIntents, closeIntents, hasEntryWith, type OpenIntent } from '../store/intents.js';
+import { addIntents, closeIntents, hasEntryWith, loseOutcomes, type OpenIntent } from '../store/intents.js';
 import { lockProducer, saveSequence, type LockedProducer } from '../store/producers.js';
 import { addEntries } from './add-entries.js';
 import type { Runtime } from './runtime.js';
@@ -108,6 +108,8 @@ async function followIntents(
   const awaited = isLate ? await withoutOutcome(manager, rows) : rows;
   await addIntents(manager, awaited);
   await closeIntents(manager, locked.producer, [...outcomes]);
+  const lost = read.flatMap(({ read: { record } }) => (record?.phase === 'lost' ? (record.passages ?? []) : []));
+  await loseOutcomes(manager, locked.producer, lost);
 }
 
 async function withoutOutcome(manager: EntityManager, intents: readonly OpenIntent[]): Promise<OpenIntent[]> {

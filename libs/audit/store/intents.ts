@@ -35,6 +35,19 @@ export async function addIntents(manager: EntityManager, intents: readonly OpenI
   );
 }
 
+/** Their gateway lost how they ended, and will not tell it. */
+export async function loseOutcomes(
+  manager: EntityManager,
+  producer: string,
+  passageIds: readonly string[],
+): Promise<void> {
+  if (passageIds.length === 0) return;
+  await manager.query('update open_intents set lost = true where producer = $1 and passage_id = any($2::uuid[])', [
+    producer,
+    passageIds,
+  ]);
+}
+
 export async function closeIntents(
   manager: EntityManager,
   producer: string,
@@ -47,18 +60,23 @@ export async function closeIntents(
   ]);
 }
 
+/** An intent that is open in the database. */
+export interface StoredIntent extends OpenIntent {
+  readonly lost: boolean;
+}
+
 /** Those that began before then, the oldest first, behind the one that is given. */
 export async function intentsBefore(
   manager: EntityManager,
   before: Date,
   { limit, after }: { readonly limit: number; readonly after: OpenIntent | undefined },
-): Promise<OpenIntent[]> {
+): Promise<StoredIntent[]> {
   const behind = after ? 'and (at, producer, passage_id) > ($3, $4, $5)' : '';
   const rows = (await manager.query(
-    `select producer, passage_id as "passageId", epoch, tenant_id as "tenantId", number, at, user_name as "user", cluster, action
+    `select producer, passage_id as "passageId", epoch, tenant_id as "tenantId", number, at, user_name as "user", cluster, action, lost
        from open_intents where at < $1 ${behind} order by at, producer, passage_id limit $2`,
     [before, limit, ...(after ? [after.at, after.producer, after.passageId] : [])],
-  )) as (Omit<OpenIntent, 'number'> & { number: string })[];
+  )) as (Omit<StoredIntent, 'number'> & { number: string })[];
   return rows.map((row) => ({ ...row, number: Number(row.number) }));
 }
 

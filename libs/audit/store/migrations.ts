@@ -1,4 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { INTENT_MIGRATIONS } from './intent-migrations.js';
 import { LOG_MIGRATIONS } from './log-migrations.js';
 import { SUBSCRIBER_MIGRATIONS } from './subscriber-migrations.js';
 import { WEBHOOK_MIGRATIONS } from './webhook-migrations.js';
@@ -96,4 +97,5 @@ export const AUDIT_MIGRATIONS = [
   ...LOG_MIGRATIONS,
   ...SUBSCRIBER_MIGRATIONS,
   ...WEBHOOK_MIGRATIONS,
+  ...INTENT_MIGRATIONS,
 ];

@@ -13,6 +13,8 @@ export interface EventEntry {
 export interface Delivery {
   readonly number: number;
   readonly claim: string;
+  /** Of the process that makes it: an attempt counts only while the webhook is still its own. */
+  readonly lease: string;
   /** That failed. */
   readonly attempts: number;
   /** The CloudEvent, byte for byte; null: the entry is kept no more. */
@@ -73,10 +75,14 @@ async function countDeliveries(manager: EntityManager, subscriberId: string, whi
   return row.count;
 }
 
-/** Those to be made now, in the order of their numbers, without those of `besides`. None of a webhook that is disabled. */
+/** Those to be made now, in the order of their numbers, without those of `besides`. None of a webhook that is disabled, or that this process does not have, or not any more. */
 export async function dueDeliveries(
   manager: EntityManager,
-  { subscriberId, tenantId }: { readonly subscriberId: string; readonly tenantId: string },
+  {
+    subscriberId,
+    tenantId,
+    lease,
+  }: { readonly subscriberId: string; readonly tenantId: string; readonly lease: string },
   besides: readonly string[],
   limit: number,
 ): Promise<Delivery[]> {
@@ -84,16 +90,17 @@ export async function dueDeliveries(
     `select d.number, d.claim, d.attempts, e.body
        from (select * from webhook_deliveries
               where subscriber_id = $1 and next_at <= clock_timestamp() and claim <> all($3::uuid[])
-                and exists (select from webhooks w where w.subscriber_id = $1 and w.disabled_at is null)
+                and exists (select from webhooks w where w.subscriber_id = $1 and w.disabled_at is null
+                             and w.lease = $5 and w.leased_until > clock_timestamp())
               order by number limit $4) d
        left join entries e on e.tenant_id = $2 and e.number = d.number and e.recorded_at = d.recorded_at
       order by d.number`,
-    [subscriberId, tenantId, besides, limit],
-  )) as (Omit<Delivery, 'number'> & { readonly number: string })[];
-  return rows.map((row) => ({ ...row, number: Number(row.number) }));
+    [subscriberId, tenantId, besides, limit, lease],
+  )) as (Omit<Delivery, 'number' | 'lease'> & { readonly number: string })[];
+  return rows.map((row) => ({ ...row, lease, number: Number(row.number) }));
 }
 
-/** The webhook is locked before its message, as by whoever replays or removes it. */
+/** It was delivered, whoever has the webhook by now. The webhook is locked before its message, as by whoever replays or removes it. */
 export async function endDelivery(
   manager: EntityManager,
   subscriberId: string,
@@ -119,18 +126,19 @@ export interface FailedAttempt {
   readonly at: Date;
 }
 
-/** False: meanwhile it was to be delivered anew, or not at all. */
+/** False: meanwhile it was to be delivered anew, or not at all, or another process has the webhook, whose attempts count. */
 export async function putOff(
   manager: EntityManager,
   subscriberId: string,
-  { number, claim }: Pick<Delivery, 'number' | 'claim'>,
+  { number, claim, lease }: Pick<Delivery, 'number' | 'claim' | 'lease'>,
   { attempts, waitMs, status, error, at }: FailedAttempt,
 ): Promise<boolean> {
   const [, count] = (await manager.query(
-    `update webhook_deliveries set attempts = $4, next_at = clock_timestamp() + $5::float8 * interval '1 millisecond',
+    `update webhook_deliveries d set attempts = $4, next_at = clock_timestamp() + $5::float8 * interval '1 millisecond',
             status = $6, error = $7, last_at = $8
-      where subscriber_id = $1 and number = $2 and claim = $3`,
-    [subscriberId, number, claim, attempts, waitMs, status, error, at],
+       from webhooks w
+      where d.subscriber_id = $1 and d.number = $2 and d.claim = $3 and w.subscriber_id = $1 and w.lease = $9`,
+    [subscriberId, number, claim, attempts, waitMs, status, error, at, lease],
   )) as [unknown[], number];
   return count === 1;
 }

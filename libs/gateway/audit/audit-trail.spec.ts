@@ -5,6 +5,8 @@ import type { Ending, Identity, Outcome } from '../passage/outcome.js';
 import { SpooledAudit, type AuditLevels, type AuditPolicy } from './audit-trail.js';
 
 let kept: AuditRecord[];
+/** Of those that were kept: whether an intent may be on record. */
+let begun: [string, boolean][];
 let leftOut: string[];
 let level: 'none' | 'metadata';
 
@@ -14,7 +16,10 @@ const levels: AuditLevels = {
 };
 
 function trail(policy: AuditPolicy): SpooledAudit {
-  const append = (record: AuditRecord): boolean => kept.push(record) > 0;
+  const append = (record: AuditRecord, _keep?: unknown, isBegun = false): boolean => {
+    if (record.phase === 'outcome') begun.push([record.id, isBegun]);
+    return kept.push(record) > 0;
+  };
   const appendDurably = async (record: AuditRecord): Promise<number> => kept.push(record);
   return new SpooledAudit({ append, appendDurably, offer: append }, policy, levels);
 }
@@ -57,7 +62,7 @@ function outcome(said: Partial<Outcome> = {}): Outcome {
 }
 
 beforeEach(() => {
-  [kept, leftOut, level] = [[], [], 'none'];
+  [kept, begun, leftOut, level] = [[], [], [], 'none'];
 });
 
 it.each<[string, Partial<Outcome>, AuditPolicy, boolean]>([
@@ -107,3 +112,18 @@ it('under required an intent is always on record, and nothing goes on without it
   audit.outcome(write);
   expect(kept.map(({ phase }) => phase)).toEqual(['intent', 'outcome']);
 });
+
+it.each<AuditPolicy>(['best-effort', 'required'])(
+  'says of an outcome whether an intent may be on record, with %s',
+  async (policy) => {
+    level = 'metadata';
+    const audit = trail(policy);
+    const [read, write] = [outcome(), outcome({ intended: true })];
+    await audit.intent(write);
+    for (const each of [read, write]) audit.outcome(each);
+    expect(begun).toEqual([
+      [read.requestId, false],
+      [write.requestId, true],
+    ]);
+  },
+);

@@ -74,8 +74,9 @@ export class SpooledAudit implements AuditTrail {
     // Whose intent is on record, of that it should be known how it ended.
     const keep = this.#policy === 'required' && outcome.intended ? reserveOf(outcome) : 'best-effort';
     const record = auditedOutcome(outcome);
-    const rule = this.#intents.delete(outcome.requestId) ? null : this.#ruleAgainst(outcome, record);
-    if (rule === null) this.#spool.append(record, keep);
+    const begun = this.#intents.delete(outcome.requestId);
+    const rule = begun ? null : this.#ruleAgainst(outcome, record);
+    if (rule === null) this.#spool.append(record, keep, begun || keep !== 'best-effort');
     else this.#levels?.leftOut(rule);
   }
 

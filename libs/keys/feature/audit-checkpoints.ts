@@ -2,9 +2,17 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import type { AuditTree, AuditTreeSigned, AuditTreeToSign, Caller, SignedAuditTree } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent } from '@fairlead/events';
+import type { Logger } from '@fairlead/observability';
 import { inTransaction, readFrom } from '@fairlead/persistence';
-import { noteSigner, signCheckpoint, verifierKey, verifyConsistency } from '@fairlead/transparency-log';
+import {
+  noteSigner,
+  parseVerifierKey,
+  signCheckpoint,
+  verifierKey,
+  verifyConsistency,
+} from '@fairlead/transparency-log';
 import type { DataSource, EntityManager } from 'typeorm';
+import { lastSigned, type LastSigned, type Remembered } from '../domain/last-signed.js';
 import { sealedContext } from '../domain/sealed-context.js';
 import { findAuditLog, lockAuditLog, saveAuditLog, type StoredAuditLog } from '../store/audit-log-store.js';
 import type { CheckpointFiles } from './checkpoint-files.js';
@@ -13,8 +21,9 @@ import type { CurrentCa } from './current-ca.js';
 interface Options {
   readonly database: DataSource;
   readonly source: Caller;
+  readonly logger: Logger;
   readonly ca: Pick<CurrentCa, 'sealer' | 'trustDomain' | 'now'>;
-  /** Where checkpoints are outside the database. Where they are, they count, and not what the database says: it may have been restored, or changed. */
+  /** Where checkpoints are outside the database, which may have been restored, or changed. */
   readonly files?: CheckpointFiles | undefined;
 }
 
@@ -27,6 +36,8 @@ const NOTHING = { incarnation: 1, size: 0 } as const;
  */
 export class AuditCheckpoints {
   readonly #options: Options;
+  /** By tenant, what was said of how file and database stand to each other. */
+  readonly #said = new Map<string, Remembered>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -34,13 +45,44 @@ export class AuditCheckpoints {
 
   /** What was signed last; null: nothing yet. */
   async last(tenantId: string): Promise<SignedAuditTree | null> {
-    return this.#last(tenantId, await readFrom(this.#options.database, (manager) => findAuditLog(manager, tenantId)));
+    const held = await readFrom(this.#options.database, (manager) => findAuditLog(manager, tenantId));
+    return (await this.#compared(tenantId, held)).tree;
   }
 
-  /** In the files first: they are written before the database commits, so that they are never behind it by themselves. */
+  /** The same, by whoever signs next; where the two places do not agree, that is said. */
   async #last(tenantId: string, held: StoredAuditLog | null): Promise<SignedAuditTree | null> {
-    const written = await this.#options.files?.last(tenantId);
-    return written ?? (held && this.#shown(held));
+    const { tree, remembered } = await this.#compared(tenantId, held);
+    this.#say(tenantId, remembered, tree);
+    return tree;
+  }
+
+  /** Files are written before the database commits, so that they are behind it only where they were restored. */
+  async #compared(tenantId: string, held: StoredAuditLog | null): Promise<LastSigned> {
+    const stored = held && this.#shown(held);
+    const { files } = this.#options;
+    if (!files) return { tree: stored, remembered: 'agree' };
+    const written = await files.last(tenantId);
+    // Its number is signed as a part of the origin alone.
+    if (written && !written.origin.endsWith(pathOf(tenantId, written.incarnation))) {
+      const what = `the file of the audit log of ${tenantId} has a checkpoint of ${written.origin}`;
+      throw new FairleadError('CONFLICT', `${what}, and says that it is number ${written.incarnation}`);
+    }
+    return lastSigned(written, stored);
+  }
+
+  /** Once, until it is something else: a log is signed every few seconds. */
+  #say(tenantId: string, remembered: Remembered, tree: SignedAuditTree | null): void {
+    const before = this.#said.get(tenantId) ?? 'agree';
+    if (remembered === before) return;
+    if (remembered === 'agree') {
+      this.#said.delete(tenantId);
+      return;
+    }
+    this.#said.set(tenantId, remembered);
+    const counts = tree && { origin: tree.origin, size: tree.size };
+    const event =
+      remembered === 'file-missing' ? 'audit_log.checkpoint_file_missing' : 'audit_log.checkpoints_disagree';
+    this.#options.logger.warn(event, { tenantId, found: remembered, ...counts });
   }
 
   /** CONFLICT for a tree of which the proof does not show that it goes on from the one that was signed last: records were changed, or taken away. */
@@ -56,14 +98,14 @@ export class AuditCheckpoints {
         );
       }
       if (last) requireConsistent(tenantId, last, asked);
-      requireKey(tenantId, last, held);
-      return { signed: true, tree: await this.#sign(manager, tenantId, held, asked) };
+      if (last && !held) throw otherKey(tenantId, last);
+      return { signed: true, tree: await this.#sign(manager, tenantId, held, asked, last) };
     });
   }
 
   /**
    * Signs the first tree of a log that takes the place of one which cannot go on, and tells so: its database was restored to an earlier point. `after` is what
-   * was signed last, as the caller was told; CONFLICT for another.
+   * was signed last, as the caller was told; CONFLICT for another, and for one of another key.
    */
   async beginAnew(
     tenantId: string,
@@ -78,7 +120,9 @@ export class AuditCheckpoints {
       if (!last || last.incarnation !== incarnation || last.size !== size || last.root !== root) {
         throw new FairleadError('CONFLICT', `the audit log of ${tenantId} was not signed last at ${size} records`);
       }
-      const tree = await this.#sign(manager, tenantId, held, { ...first, incarnation: incarnation + 1 });
+      // Where it was begun before, and its file not written, that is still the one of the key that was lost.
+      const before = held && held.incarnation <= incarnation ? last : null;
+      const tree = await this.#sign(manager, tenantId, held, { ...first, incarnation: incarnation + 1 }, before);
       const event = {
         tenantId,
         subject: `audit-log/${tenantId}`,
@@ -118,10 +162,13 @@ export class AuditCheckpoints {
     tenantId: string,
     held: StoredAuditLog | null,
     tree: AuditTree,
+    /** Of which the key has to be the same; null: of none. */
+    last: SignedAuditTree | null,
   ): Promise<SignedAuditTree> {
     const { incarnation, size, root } = tree;
     const origin = this.#origin(tenantId, incarnation);
     const { key, sealedKey } = held ? await this.#openKey(held) : await this.#makeKey(tenantId);
+    if (last) requireKey(tenantId, last, key);
     const note = await signCheckpoint({ origin, size, root: Buffer.from(root, 'base64') }, [noteSigner(origin, key)]);
     const stored: StoredAuditLog = {
       tenantId,
@@ -152,21 +199,28 @@ export class AuditCheckpoints {
     return { incarnation, size, root, note, verifierKey: key, origin: this.#origin(tenantId, incarnation) };
   }
 
-  /** Without a scheme, as C2SP tlog-checkpoint has it; another one where the tree does not go on. */
   #origin(tenantId: string, incarnation: number): string {
-    const suffix = incarnation === 1 ? '' : `/${incarnation}`;
-    return `${this.#options.ca.trustDomain}/audit/${tenantId}${suffix}`;
+    return `${this.#options.ca.trustDomain}${pathOf(tenantId, incarnation)}`;
   }
 }
 
+/** Of an origin, which has no scheme, as C2SP tlog-checkpoint has it; another one where the tree does not go on. */
+function pathOf(tenantId: string, incarnation: number): string {
+  const suffix = incarnation === 1 ? '' : `/${incarnation}`;
+  return `/audit/${tenantId}${suffix}`;
+}
+
+/** By the key itself, which nobody else can seal: what the database and the file say of it may have been changed. */
+function requireKey(tenantId: string, last: SignedAuditTree, key: KeyObject): void {
+  const own = parseVerifierKey(verifierKey(last.origin, 'ed25519', key));
+  if (!Buffer.from(own.publicKey).equals(parseVerifierKey(last.verifierKey).publicKey)) throw otherKey(tenantId, last);
+}
+
 /** The key went with what the database lost, or was changed there: a log of another key begins anew. */
-function requireKey(tenantId: string, last: SignedAuditTree | null, held: StoredAuditLog | null): void {
-  if (!last) return;
-  const isKnown = held?.incarnation !== last.incarnation || held.verifierKey === last.verifierKey;
-  if (held && isKnown) return;
-  throw new FairleadError(
+function otherKey(tenantId: string, last: SignedAuditTree): FairleadError {
+  return new FairleadError(
     'CONFLICT',
-    `the database does not have the key that signed the audit log of ${tenantId}, ${last.verifierKey}: it was restored to an earlier point, or changed`,
+    `the database does not have the key that signed the audit log of ${tenantId}, ${last.verifierKey}: it was restored to an earlier point, or one of the two was changed`,
   );
 }
 

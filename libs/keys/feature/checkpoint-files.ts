@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { TenantId, type SignedAuditTree } from '@fairlead/contracts';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
-import { parseCheckpoint, parseNote } from '@fairlead/transparency-log';
+import { openCheckpoint, parseVerifierKey } from '@fairlead/transparency-log';
 import { z } from 'zod';
 
 /** A line of these files: a checkpoint, and what else it takes to verify it. */
@@ -46,7 +46,10 @@ export class CheckpointFiles {
 
   constructor(private readonly options: Options) {}
 
-  /** What was written last of a tenant's log; null: nothing. CONFLICT for a file that cannot be read: without it nobody would see that the log was set back. */
+  /**
+   * What was written last of a tenant's log; null: nothing. Its checkpoint is one of the key that it names. CONFLICT for a file that cannot be read, or is of something else: without it
+   * nobody would see that the log was set back.
+   */
   async last(tenantId: string): Promise<SignedAuditTree | null> {
     const path = join(this.options.dir, tenantId, LAST);
     let text: string;
@@ -57,7 +60,7 @@ export class CheckpointFiles {
       throw unreadable(path, error);
     }
     try {
-      return treeOf(WrittenCheckpoint.parse(JSON.parse(text)));
+      return treeOf(tenantId, WrittenCheckpoint.parse(JSON.parse(text)));
     } catch (error) {
       throw unreadable(path, error);
     }
@@ -94,9 +97,10 @@ export class CheckpointFiles {
   }
 }
 
-function treeOf({ incarnation, origin, verifierKey, checkpoint: note }: WrittenCheckpoint): SignedAuditTree {
-  const { size, root, origin: named } = parseCheckpoint(parseNote(Buffer.from(note)).text);
-  if (named !== origin) throw new Error(`it is of ${named}, and not of ${origin}`);
+function treeOf(tenantId: string, written: WrittenCheckpoint): SignedAuditTree {
+  const { incarnation, origin, verifierKey, checkpoint: note } = written;
+  if (written.tenantId !== tenantId) throw new Error(`it is of the tenant ${written.tenantId}`);
+  const { size, root } = openCheckpoint(Buffer.from(note), origin, [parseVerifierKey(verifierKey)]);
   return { incarnation, origin, verifierKey, note, size, root: Buffer.from(root).toString('base64') };
 }
 

@@ -24,6 +24,8 @@ export interface SubscriberGateOptions {
   /** Queue group of the service. */
   readonly role: string;
   readonly logger: Logger;
+  /** For so long a connection is let in before it is asked about again. Default: an hour. */
+  readonly connectionSeconds?: number;
   readonly onDecided?: (outcome: 'admitted' | 'refused' | 'cut') => void;
 }
 
@@ -63,9 +65,10 @@ export class SubscriberGate implements AsyncDisposable {
     );
     const known = (publicKey: string): string | undefined =>
       this.#entries.isLoaded ? this.#ids.get(publicKey) : undefined;
-    const { onDecided, role: queue } = options;
+    const { onDecided, connectionSeconds, role: queue } = options;
     const issuer = calloutIssuer(options.seed);
-    this.#parts.use(serveAdmission({ nats, queue, issuer, known, logger, ...(onDecided ? { onDecided } : {}) }));
+    const chosen = { ...(onDecided ? { onDecided } : {}), ...(connectionSeconds ? { connectionSeconds } : {}) };
+    this.#parts.use(serveAdmission({ nats, queue, issuer, known, logger, ...chosen }));
   }
 
   #hold(id: string, publicKey: string | undefined): void {

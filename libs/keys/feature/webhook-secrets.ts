@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { MAX_SIGNING_SECRETS } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { BoundedMap } from '@fairlead/limits';
 import { inTransaction, readFrom } from '@fairlead/persistence';
@@ -43,18 +44,21 @@ export class WebhookSecrets {
     });
   }
 
-  /** The one before, if there is one, signs beside it for so long. */
+  /** The one before, if there is one, signs beside it for so long, and those before that to their own end; with 0 hours, none does. CONFLICT: so many sign already. */
   async rotate(
     tenantId: string,
     subscriberId: string,
     overlapHours: number,
   ): Promise<{ secret: string; previousUntil: string | null }> {
     const made = await this.#make();
-    const until = new Date(this.#options.ca.now().getTime() + overlapHours * 3_600_000);
+    const now = this.#options.ca.now();
+    const until = new Date(now.getTime() + overlapHours * 3_600_000);
     return inTransaction(this.#options.database, async (manager) => {
-      const ended = await endWebhookSecret(manager, { tenantId, subscriberId }, until);
-      await this.#add(manager, { tenantId, subscriberId }, made);
-      return { secret: made.secret, previousUntil: ended ? until.toISOString() : null };
+      const owner = { tenantId, subscriberId };
+      const ended = await endWebhookSecret(manager, owner, { now, until, most: MAX_SIGNING_SECRETS - 1 });
+      if (ended.kind === 'full') throw tooMany(ended.firstEndsAt);
+      await this.#add(manager, owner, made);
+      return { secret: made.secret, previousUntil: ended.kind === 'ended' ? until.toISOString() : null };
     });
   }
 
@@ -105,4 +109,12 @@ export class WebhookSecrets {
 
 function noSecret(subscriberId: string): FairleadError {
   return new FairleadError('NOT_FOUND', `the subscriber ${subscriberId} has no secret`);
+}
+
+function tooMany(firstEndsAt: Date): FairleadError {
+  const what = `${MAX_SIGNING_SECRETS} secrets of this webhook sign already, the first of them until ${firstEndsAt.toISOString()}`;
+  return new FairleadError(
+    'CONFLICT',
+    `${what}: rotate it then, or without an overlap, so that the new one signs alone`,
+  );
 }

@@ -26,22 +26,45 @@ export async function addWebhookSecret(
   return rows.length === 1;
 }
 
-/** The one that signs now signs until then, and whichever signed beside it no more. False: there is none. */
+/** `none`: there is none that signs now. `full`: so many sign beside it already, the first of them until then; nothing has changed. */
+export type EndedSecret =
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'full'; readonly firstEndsAt: Date };
+
+interface End {
+  readonly now: Date;
+  readonly until: Date;
+  /** How many may sign beside the newest one. */
+  readonly most: number;
+}
+
+/** The one that signs now signs until then, and those before it to their own end. With `until` now, none of them signs any more. */
 export async function endWebhookSecret(
   manager: EntityManager,
   { tenantId, subscriberId }: Owner,
-  until: Date,
-): Promise<boolean> {
+  { now, until, most }: End,
+): Promise<EndedSecret> {
   const owner = [subscriberId, tenantId];
   const isOwn = 'subscriber_id = $1 and tenant_id = $2';
   // Of two who rotate at the same time, one after the other.
   await withAdvisoryLock(manager, `webhook-secrets:${subscriberId}`);
-  const sql = `select id from webhook_secrets where ${isOwn} and signs_until is null`;
-  const held = (await manager.query(sql, owner)) as unknown[];
-  if (held.length === 0) return false;
-  await manager.query(`delete from webhook_secrets where ${isOwn} and signs_until is not null`, owner);
-  await manager.query(`update webhook_secrets set signs_until = $3 where ${isOwn}`, [...owner, until]);
-  return true;
+  const sql = `select signs_until as "signsUntil" from webhook_secrets where ${isOwn} and (signs_until is null or signs_until > $3)
+    order by signs_until nulls last`;
+  const held = (await manager.query(sql, [...owner, now])) as { signsUntil: Date | null }[];
+  if (!held.some(({ signsUntil }) => signsUntil === null)) return { kind: 'none' };
+  const isAtOnce = until.getTime() <= now.getTime();
+  const firstEndsAt = held[0]?.signsUntil;
+  if (!isAtOnce && firstEndsAt && held.length > most) return { kind: 'full', firstEndsAt };
+  await manager.query(
+    `delete from webhook_secrets where ${isOwn} and signs_until is not null and (signs_until <= $3 or $4)`,
+    [...owner, now, isAtOnce],
+  );
+  await manager.query(`update webhook_secrets set signs_until = $3 where ${isOwn} and signs_until is null`, [
+    ...owner,
+    until,
+  ]);
+  return { kind: 'ended' };
 }
 
 /** Those that sign at this time, newest first. */
@@ -53,7 +76,7 @@ export async function signingSecrets(
   return (await manager.query(
     `select id, sealed_secret as sealed from webhook_secrets
       where subscriber_id = $1 and tenant_id = $2 and (signs_until is null or signs_until > $3)
-      order by signs_until is not null`,
+      order by signs_until is not null, created_at desc, signs_until desc`,
     [subscriberId, tenantId, now],
   )) as StoredWebhookSecret[];
 }

@@ -73,7 +73,7 @@ export async function gitFixture({
   const registry = new Registry();
   const accessStatements = new AccessStatementSigner({ database, ca, belongs: () => true });
   const statementRevocations = new StatementRevocationLists({ database, ca, logger, onCommitted });
-  const auditCheckpoints = new AuditCheckpoints({ database, source, ca });
+  const auditCheckpoints = new AuditCheckpoints({ database, source, logger, ca });
   const webhookSecrets = new WebhookSecrets({ database, ca });
   const parts = {
     issuer,

@@ -19,6 +19,11 @@ type Asked = z.infer<typeof Asked>['nats'];
 const CLIENT = 'Client';
 /** What a subscriber sends is short: a request for messages, an acknowledgement. */
 const LIMITS = { payload: 8 * 1024, subs: 64, data: -1 };
+/**
+ * For so long a connection is let in; then the server closes it, and asks again when the client comes back. Whoever is none any more is cut off at once; this is for while nobody is there who
+ * does that. An hour, since clients that come back go on where they were, and some give up if they are refused once or twice.
+ */
+export const CONNECTION_SECONDS = 3_600;
 
 export interface Admitted {
   readonly subscriberId: string;
@@ -39,12 +44,18 @@ export function readAdmission(request: string, known: KnownKeys): { asked: Asked
   return { asked, admitted: { subscriberId, publicKey } };
 }
 
-/** The answer by which nats-server lets it in, under its public key as its name, with the rights of a subscriber. */
-export async function admit(issuer: KeyPair, asked: Asked, { subscriberId, publicKey }: Admitted): Promise<string> {
+/** The answer by which nats-server lets it in for `seconds`, under its public key as its name, with the rights of a subscriber. */
+export async function admit(
+  issuer: KeyPair,
+  asked: Asked,
+  { subscriberId, publicKey }: Admitted,
+  seconds: number,
+): Promise<string> {
   const { publish, subscribe } = subscriberPermissions(subscriberId, publicKey);
   const user = fromPublic(asked.user_nkey);
   const rights = { pub: { allow: publish, deny: [] }, sub: { allow: subscribe, deny: [] }, ...LIMITS };
-  const jwt = await encodeUser(publicKey, user, issuer, rights, { aud: SUBSCRIBERS_ACCOUNT });
+  const exp = Math.ceil(Date.now() / 1_000) + seconds;
+  const jwt = await encodeUser(publicKey, user, issuer, rights, { aud: SUBSCRIBERS_ACCOUNT, exp });
   return encodeAuthorizationResponse(user, fromPublic(asked.server_id.id), issuer, { jwt }, {});
 }
 

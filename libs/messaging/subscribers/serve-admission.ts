@@ -3,7 +3,7 @@ import type { Logger } from '@fairlead/observability';
 import type { KeyPair } from '@nats-io/nkeys';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
 import { connectionState } from '../connection/connection-state.js';
-import { admit, readAdmission, type KnownKeys } from './admission.js';
+import { CONNECTION_SECONDS, admit, readAdmission, type KnownKeys } from './admission.js';
 
 /** Where nats-server asks, in the account of the processes. */
 export const ADMISSION_SUBJECT = '$SYS.REQ.USER.AUTH';
@@ -18,6 +18,8 @@ export interface AdmissionOptions {
   readonly issuer: KeyPair;
   readonly known: KnownKeys;
   readonly logger: Logger;
+  /** For so long each is let in. Default: CONNECTION_SECONDS. */
+  readonly connectionSeconds?: number;
   /** Told of each one that was let in or turned away. */
   readonly onDecided?: (outcome: 'admitted' | 'refused') => void;
 }
@@ -63,10 +65,13 @@ export function serveAdmission(options: AdmissionOptions): AsyncDisposable {
   };
 }
 
-async function answerTo(message: Msg, { issuer, known, logger }: AdmissionOptions): Promise<string | null> {
+async function answerTo(
+  message: Msg,
+  { issuer, known, logger, connectionSeconds = CONNECTION_SECONDS }: AdmissionOptions,
+): Promise<string | null> {
   try {
     const read = readAdmission(message.string(), known);
-    return read && (await admit(issuer, read.asked, read.admitted));
+    return read && (await admit(issuer, read.asked, read.admitted, connectionSeconds));
   } catch (error) {
     logger.warn('subscriber.admission_failed', { reason: messageOf(error) });
     return null;

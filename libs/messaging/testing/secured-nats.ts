@@ -25,7 +25,7 @@ export interface SecuredNats extends AsyncDisposable {
   seedFile(holder: Holder): string;
   seed(holder: Holder): Promise<string>;
   /** A connection of whoever has this seed, as a subscriber makes one; closed with the server. Rejects if it is not let in. */
-  connectSubscriber(seed: string): Promise<NatsConnection>;
+  connectSubscriber(seed: string, options?: { readonly reconnect: boolean }): Promise<NatsConnection>;
   /** Of whoever says that it has that key, and signs with another one. */
   connectAs(claim: { readonly nkey: string; readonly signWith: string }): Promise<NatsConnection>;
   /** A connection of nobody there is, who may do anything with the streams: to see what is in them. */
@@ -74,12 +74,12 @@ export async function startSecuredNats(dataDir: string): Promise<SecuredNats> {
     connect,
     seedFile,
     seed: (holder) => readFile(seedFile(holder), 'utf8'),
-    connectSubscriber: async (seed) => {
+    connectSubscriber: async (seed, { reconnect } = { reconnect: false }) => {
       const nc = await connectPlainly({
         servers: server.info.url,
         authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
         inboxPrefix: subscriberInboxPrefix(nkeyFromSeed(seed).publicKey),
-        reconnect: false,
+        reconnect,
         timeout: 20_000,
       });
       connections.push(nc);

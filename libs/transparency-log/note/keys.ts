@@ -62,8 +62,18 @@ export function parseVerifierKey(text: string): NoteVerifier {
   const type = (Object.keys(SIGNATURE_TYPES) as SignatureType[]).find((each) => SIGNATURE_TYPES[each] === typeByte);
   if (type === undefined || publicKey.length !== PUBLIC_KEY_BYTES)
     throw invalid('it is not name+id+key with an Ed25519 key of a log or a witness');
+  const verifier = verifierOf(name, type, publicKey);
+  if (verifier.keyId !== Number.parseInt(id, 16)) throw invalid(`its id ${id} is not that of its name and key`);
+  return verifier;
+}
+
+/** The same key under another name: as that of a log which began anew. */
+export function renamedVerifier({ type, publicKey }: NoteVerifier, name: string): NoteVerifier {
+  return verifierOf(name, type, publicKey);
+}
+
+function verifierOf(name: string, type: SignatureType, publicKey: Uint8Array): NoteVerifier {
   const keyId = keyIdOf(name, type, publicKey);
-  if (keyId !== Number.parseInt(id, 16)) throw invalid(`its id ${id} is not that of its name and key`);
   const key = publicKeyObject(publicKey);
   const verifyOf = { ed25519: verifyNote, cosignature: verifyCosignature }[type];
   return { name, keyId, type, publicKey, verify: (text, signature) => verifyOf(key, text, signature) };

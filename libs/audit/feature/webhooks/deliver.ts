@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MAX_DEAD_LETTERS, MAX_SIGNED_CHARACTERS, webhookKeysRpc } from '@fairlead/contracts';
-import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
+import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fairlead/errors';
 import { commit } from '@fairlead/events';
 import { inTransaction } from '@fairlead/persistence';
 import { RETRY_RULES, waitAfter } from '../../domain/delivery-retry.js';
@@ -39,6 +39,9 @@ export async function deliver(
   const signed = await sign(runtime, webhook, delivery.body, signal);
   if (signed === 'no-secret') return disable(runtime, webhook, 'NOT_FOUND');
   if (signed === 'later') return wait(runtime, webhook, delivery);
+  if ('refused' in signed) {
+    return giveUp(runtime, webhook, delivery, { kind: 'failed', status: null, error: signed.refused });
+  }
   const attempt = await post(runtime, webhook, { delivery, body: delivery.body, signed }, signal);
   if (attempt.kind === 'gone') return disable(runtime, webhook, 'GONE');
   if (attempt.kind === 'failed') return fail(runtime, webhook, delivery, attempt);
@@ -53,13 +56,16 @@ interface Signed {
   readonly signature: string;
 }
 
-/** `later`: `keys` is away. */
+/** What `keys` says of the message itself, which it says again whenever it is asked. */
+const REFUSALS: ReadonlySet<string> = new Set<ErrorCode>(['INVALID_ARGUMENT', 'TOO_LARGE']);
+
+/** `later`: `keys` is away. `refused`: it signs this message never, and why. */
 async function sign(
   { rpc, logger, now }: WebhookRuntime,
   { tenantId, subscriberId, name }: LeasedWebhook,
   payload: string,
   signal: AbortSignal,
-): Promise<Signed | 'no-secret' | 'later'> {
+): Promise<Signed | { readonly refused: string } | 'no-secret' | 'later'> {
   const id = messageId(payload);
   const timestamp = Math.floor(now().getTime() / 1_000);
   try {
@@ -68,6 +74,8 @@ async function sign(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof FairleadError && error.code === 'NOT_FOUND') return 'no-secret';
+    if (error instanceof FairleadError && REFUSALS.has(error.code))
+      return { refused: `keys does not sign it: ${error.message}` };
     logger.debug('webhook.not_signed', { tenantId, subscriber: name, reason: messageOf(error) });
     return 'later';
   }
@@ -138,13 +146,15 @@ async function giveUp(
   const { subscriberId, tenantId, name } = webhook;
   const error = failed.error.slice(0, MAX_ERROR_CHARACTERS);
   const dead = { attempts: delivery.attempts, waitMs: null, status: failed.status, error, at: runtime.now() };
-  await commit(runtime, async (manager) => {
+  const isDead = await commit(runtime, async (manager) => {
     // First, as whoever replays or removes it.
     await lockWebhook(manager, subscriberId);
-    if (!(await putOff(manager, subscriberId, delivery, dead))) return;
-    if ((await countDead(manager, subscriberId)) < MAX_DEAD_LETTERS) return;
-    await disableWithin(runtime, manager, webhook, 'QUOTA_EXCEEDED');
+    if (!(await putOff(manager, subscriberId, delivery, dead))) return false;
+    if ((await countDead(manager, subscriberId)) >= MAX_DEAD_LETTERS)
+      await disableWithin(runtime, manager, webhook, 'QUOTA_EXCEEDED');
+    return true;
   });
+  if (!isDead) return;
   runtime.webhooks.meter.attempted('dead');
   runtime.logger.warn('webhook.gave_up', { tenantId, subscriber: name, number: delivery.number, reason: error });
 }

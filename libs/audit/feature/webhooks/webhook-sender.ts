@@ -60,7 +60,8 @@ export class WebhookSender implements AsyncDisposable {
     const free = MOST_AT_ONCE - this.#underWay.size;
     if (free <= 0) return undefined;
     const claims = [...this.#underWay.keys()];
-    const due = await readFrom(this.runtime.database, (manager) => dueDeliveries(manager, this.webhook, claims, free));
+    const own = { ...this.webhook, lease: this.lease };
+    const due = await readFrom(this.runtime.database, (manager) => dueDeliveries(manager, own, claims, free));
     for (const delivery of due) {
       // A receiver that fails takes one place, and not those of others.
       if (delivery.attempts > 0 && this.#underWay.size > 0) break;
