@@ -216,6 +216,23 @@ describe('intents', () => {
 });
 
 describe('intents of a gateway that is gone', () => {
+  it('become unknown although another gateway says how they ended', async () => {
+    const intent = { phase: 'intent', kind: 'exec', status: 0, cause: 'OPEN' } as const;
+    const forged = { phase: 'outcome', cause: 'COMPLETE', status: 200 } as const;
+    const at = new Date(Date.now() - 60_000).toISOString();
+    const [open, late] = [passage({ ...intent, at }), passage({ ...intent, at })];
+    const lies = [open, late].map((each) => ({ ...each, ...forged }));
+    await audit.publish({ epoch: newEpoch(), firstSeq: 1, records: lies }, gatewayB);
+    await audit.publish({ epoch, firstSeq: 1, records: [open] });
+    // Behind a gap, a late intent is looked for among what is in the log already.
+    await audit.publish({ epoch, firstSeq: 3, records: passages(1) });
+    await audit.publish({ epoch, firstSeq: 2, records: [late] });
+    await eventually(async () => {
+      const settled = (await audit.all({ entry: 'unknown' })).map(({ body }) => body?.['passageId']);
+      expect(settled.toSorted()).toEqual([open.id, late.id].toSorted());
+    }, PATIENCE);
+  }, 60_000);
+
   it('are found behind those of others, however many tunnels are open', async () => {
     await running[Symbol.asyncDispose]();
     // Longer than this process stands still, mostly: where it does, those of the living are settled first, one by one.

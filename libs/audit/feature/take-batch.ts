@@ -113,7 +113,9 @@ async function followIntents(
 async function withoutOutcome(manager: EntityManager, intents: readonly OpenIntent[]): Promise<OpenIntent[]> {
   const left: OpenIntent[] = [];
   for (const intent of intents) {
-    if (!(await hasEntryWith(manager, intent.tenantId, outcomeFacet(intent.passageId)))) left.push(intent);
+    const { tenantId, producer: source } = intent;
+    const facet = outcomeFacet(intent.passageId);
+    if (!(await hasEntryWith(manager, { tenantId, source, facet }))) left.push(intent);
   }
   return left;
 }
