@@ -149,6 +149,51 @@ describe('records of a gateway', () => {
     expect(JSON.stringify(entries)).not.toContain('hunter2');
   });
 
+  it('that were lost, or that nobody can read, every tenant is told of, as they may have been its own', async () => {
+    const lost = (said: object) => ({ phase: 'lost', at: new Date().toISOString(), why: 'the spool is full', ...said });
+    const told = async (tenantId: string) =>
+      (await audit.all({}, tenantId)).flatMap(({ kind, body }) =>
+        kind === 'passage' ? [] : [[kind, body?.['count']]],
+      );
+    await audit.publish({ epoch, firstSeq: 1, records: [passage({ tenantId: 'shop' })] });
+    await untilTaken();
+    const batch = {
+      epoch,
+      firstSeq: 2,
+      records: [
+        lost({ count: 40 }),
+        { phase: 'outcome' },
+        lost({ count: 2, tenantId: 'default', what: 'records' }),
+        // These are of somebody.
+        lost({ count: 7, tenantId: '_', what: 'refusals' }),
+        lost({ count: 8, tenantId: 'default', what: 'refusals', user: 'dana' }),
+        lost({ count: 9, tenantId: 'shop', what: 'refusals', user: 'ann' }),
+        passage({ tenantId: 'new' }),
+      ],
+    };
+    await audit.publish(batch);
+    await audit.publish(batch);
+    await untilTaken();
+    expect(await told('default')).toEqual([
+      ['lost', 40],
+      ['unreadable', undefined],
+      ['lost', 2],
+      ['lost', 7],
+      ['lost', 8],
+    ]);
+    expect(await told('shop')).toEqual([
+      ['lost', 9],
+      ['lost', 42],
+      ['unreadable', 1],
+    ]);
+    expect(await told('new')).toEqual([
+      ['lost', 42],
+      ['unreadable', 1],
+    ]);
+    expect(await audit.all({ entry: 'lost', user: 'ann' }, 'shop')).toMatchObject([{ body: { count: 9 } }]);
+    await checkLog('shop');
+  });
+
   it('may hold characters that a database does not', async () => {
     const odd = passage({ cluster: 'a\u0000b\u001fc', target: '\ud800' });
     await audit.publish({ epoch, firstSeq: 1, records: [odd] });
