@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { auditRpc, type AuditEntry } from '@fairlead/contracts';
-import { gatewayA, gatewayB } from '@fairlead/messaging/testing';
+import { gatewayA, gatewayB, operator } from '@fairlead/messaging/testing';
 import { eventually } from '@fairlead/testing';
 import { EMPTY_LOG, appendBatch } from '@fairlead/transparency-log';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { leafOf } from './domain/leaf.js';
 import { appendToTree, type AppendToLog } from './index.js';
@@ -217,6 +218,31 @@ describe('events', () => {
       { source: 'gateway-a', body: { id: event.id } },
       {},
       {},
+    ]);
+  });
+
+  it('that the stream dropped before they were taken leave a gap in every log', async () => {
+    await audit.publish({ epoch, firstSeq: 1, records: [passage({ tenantId: 'shop' })] });
+    await audit.publishEvent(disconnected());
+    await eventually(async () => expect(await audit.all({ entry: 'event' })).toHaveLength(1), PATIENCE);
+    await running[Symbol.asyncDispose]();
+    const { streams } = await jetstreamManager(await audit.nats.connect(operator));
+    const { last_seq: last } = (await streams.info('FAIRLEAD_EVENTS')).state;
+    for (const _ of [1, 2, 3]) await audit.publishEvent(disconnected());
+    await streams.update('FAIRLEAD_EVENTS', { max_msgs: 1 });
+    await streams.update('FAIRLEAD_EVENTS', { max_msgs: -1 });
+    await audit.publishBytes(disconnected().subject, 'no event');
+    running = await audit.start();
+    for (const tenantId of ['default', 'shop']) {
+      await eventually(async () => {
+        const gaps = (await audit.all({ entry: 'gap' }, tenantId)).map(({ body }) => body);
+        expect(gaps).toMatchObject([{ state: 'missing', producer: 'FAIRLEAD_EVENTS', from: last + 1, to: last + 2 }]);
+      }, PATIENCE);
+    }
+    expect(await audit.all({ entry: 'event' })).toHaveLength(2);
+    expect(await audit.all({ entry: 'unreadable' })).toHaveLength(1);
+    expect((await audit.asApi.call(auditRpc.producers, 'default', {})).producers).toMatchObject([
+      { producer: 'gateway-a' },
     ]);
   });
 

@@ -99,8 +99,8 @@ function announceEpoch({ producer, epoch, begins }: LockedProducer, now: Date): 
   return [ownEntry('gap', { tenantId: DEFAULT_TENANT, at: now, source: AUDIT_SOURCE, action, body })];
 }
 
-/** Numbers of which the log says that they are missing. */
-function announceFilled(
+/** Of numbers of which the log says that they are missing. */
+export function announceFilled(
   { producer, epoch, gaps }: LockedProducer,
   fresh: readonly NumberRange[],
   now: Date,
