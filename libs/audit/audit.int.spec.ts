@@ -299,7 +299,7 @@ describe('intents of a gateway that is gone', () => {
     await audit.publish({ epoch, firstSeq: 3, records: passages(1) });
     await audit.publish({ epoch, firstSeq: 2, records: [late] });
     await eventually(async () => {
-      const settled = (await audit.all({ entry: 'unknown' })).map(({ body }) => body?.['passageId']);
+      const settled = (await audit.all({ entry: 'unknown' })).map(({ body }) => String(body?.['passageId']));
       expect(settled.toSorted()).toEqual([open.id, late.id].toSorted());
     }, PATIENCE);
   }, 60_000);

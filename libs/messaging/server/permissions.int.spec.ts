@@ -87,23 +87,21 @@ describe('calling a service', () => {
     expect(new Set(CALLERS.map(({ role }) => role))).toEqual(new Set(ROLES));
   });
 
-  const expectItsCallers = async (rpc: Rpc, subjectOf: (caller: Caller) => string): Promise<void> => {
-    for (const caller of CALLERS) {
-      const refused = await refusesPublish(caller, subjectOf(caller));
-      expect({ caller: caller.role, refused }).toEqual({
-        caller: caller.role,
-        refused: !rpc.callers.includes(caller.role),
-      });
-    }
+  const refused = async (subjectOf: (caller: Caller) => string): Promise<string[]> => {
+    const roles: string[] = [];
+    for (const caller of CALLERS) if (await refusesPublish(caller, subjectOf(caller))) roles.push(caller.role);
+    return roles;
   };
+  const noCallers = ({ callers }: Rpc): string[] =>
+    CALLERS.map(({ role }) => role).filter((role) => !callers.includes(role));
 
-  it.each(named(ALL_RPCS))('%s: only its callers', (_, rpc) =>
-    expectItsCallers(rpc, (caller) => rpcSubject(rpc, 'default', caller)),
-  );
+  it.each(named(ALL_RPCS))('%s: only its callers', async (_, rpc) => {
+    expect(await refused((caller) => rpcSubject(rpc, 'default', caller))).toEqual(noCallers(rpc));
+  });
 
-  it.each(named(REPLICA_RPCS))('%s of one replica: only its callers', (_, rpc) =>
-    expectItsCallers(rpc, (caller) => replicaSubject(rpc, 'default', caller, 'gateway-b')),
-  );
+  it.each(named(REPLICA_RPCS))('%s of one replica: only its callers', async (_, rpc) => {
+    expect(await refused((caller) => replicaSubject(rpc, 'default', caller, 'gateway-b'))).toEqual(noCallers(rpc));
+  });
 
   it('refuses to call under the name of another', async () => {
     expect(await refusesPublish(gatewayA, rpcSubject(keysRpc.signGateway, '_', gatewayB))).toBe(true);
