@@ -101,7 +101,7 @@ export type AuditedPassage = z.infer<typeof AuditedPassage>;
 /** In one record of what was lost; of more, there are more of these. */
 export const MAX_LOST_NAMED = 64;
 
-/** Passages that this replica counted and did not keep one by one: there was no room, or nothing to write on; or it refused too many of those who proved nothing. */
+/** Passages that this replica counted and did not keep one by one. `records`: there was no room, or nothing to write on, and nobody knows of which tenants they were. `refusals`: it refused too many of one user, or of those who proved nothing. */
 const LostPassages = z.object({
   phase: z.literal('lost'),
   at: IsoTime,
@@ -110,6 +110,9 @@ const LostPassages = z.object({
   why: text(256),
   /** Of those that were lost, passages that are over and of which an intent may be on record: nobody tells any more how they ended. A gateway may not know all of them. */
   passages: z.array(z.uuid()).max(MAX_LOST_NAMED).optional(),
+  what: z.enum(['records', 'refusals']).default('records'),
+  /** Whose they were, of refusals; empty: of those who proved nothing, or of nobody in particular. */
+  user: text(256).default(''),
 });
 export type LostPassages = z.infer<typeof LostPassages>;
 
