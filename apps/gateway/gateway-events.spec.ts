@@ -54,7 +54,8 @@ describe('a stream', () => {
   const sums = { status: 101, bytesUp: 1, bytesDown: 2, durationMs: 3 };
 
   it.each(['opened', 'refused', 'ended'] as const)('is told as %s, however long what was asked for is', (phase) => {
-    const who = { user: LONG, as: LONG, grantIds: [crypto.randomUUID()], address: LONG, reason: LONG };
+    const asGroups = Array.from({ length: 40 }, () => LONG);
+    const who = { user: LONG, as: LONG, asGroups, grantIds: [crypto.randomUUID()], address: LONG, reason: LONG };
     gatewayEvents(publisher, 'gateway-a', logger).stream({ phase, ...ids, ...who, stream, ...sums });
     expect(published).toMatchObject([{ type: `dev.fairlead.stream.${phase}.v1`, data: named }]);
     expect(complaints).toEqual([]);

@@ -5,7 +5,7 @@ import type { AdministratorUse, GatewayEvents, Refusal, StreamEvent } from '@fai
 import type { Logger } from '@fairlead/observability';
 
 /** As long as the catalog lets them be. Strangers choose what is in them before anybody knows who they are. */
-const LONGEST = { subject: 256, actor: 256, address: 64, reason: 64, door: 32, method: 16 };
+const LONGEST = { subject: 256, actor: 256, asGroups: 32, address: 64, reason: 64, door: 32, method: 16 };
 
 /**
  * What a replica reports, as events of the catalog. Never throws: what strangers can make as long as they like is cut,
@@ -98,7 +98,7 @@ function aboutAdministrator(
 }
 
 function aboutStream(
-  { streamId, tenantId, clusterId, user, as, grantIds, address, reason, stream }: StreamEvent,
+  { streamId, tenantId, clusterId, user, as, asGroups, grantIds, address, reason, stream }: StreamEvent,
   gateway: string,
 ): EventInput<'dev.fairlead.stream.opened.v1'> {
   return {
@@ -112,6 +112,7 @@ function aboutStream(
     ...stream,
     command: [...stream.command],
     as: as.slice(0, LONGEST.actor),
+    asGroups: asGroups.slice(0, LONGEST.asGroups).map((group) => group.slice(0, LONGEST.actor)),
     grantIds: [...grantIds],
   };
 }

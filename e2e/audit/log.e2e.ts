@@ -11,6 +11,7 @@ import { parseVerifierKey, type NoteVerifier } from '@fairlead/transparency-log'
 import { policyText, startTestWitness, type TestWitness } from '@fairlead/transparency-log/testing';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { logIn } from '../access/person.js';
 import { fairlead } from '../support/fairlead.js';
 import { connectAs, queryDatabase } from '../support/service-database.js';
 import {
@@ -55,6 +56,7 @@ interface Entry {
   readonly action: string;
   readonly decision: string;
   readonly source: string;
+  readonly body: Readonly<Record<string, unknown>>;
 }
 
 async function search(...filter: string[]): Promise<Entry[]> {
@@ -77,7 +79,7 @@ describe('an auditor finds', () => {
     expect(found).toMatchObject({ user: 'admin', source: 'access' });
   });
 
-  it('who read and wrote what, through either replica, and what was refused', async () => {
+  it('who read and wrote what, through either replica', async () => {
     const { holder: owner, other } = await whoHoldsTheLink(stack);
     await kubectl(stack, owner, ['create', 'configmap', 'noted', '--from-literal=a=b']);
     await kubectl(stack, other, ['get', 'configmap', 'noted']);
@@ -88,6 +90,54 @@ describe('an auditor finds', () => {
       expect(said).toContainEqual([expect.stringMatching(/^get configmaps\/noted/), 'allowed', other, 'admin']);
     });
     expect(await search('--entry', 'gap')).toEqual([]);
+  });
+
+  it('who was turned away: by a gateway, and by the rights of the cluster beyond it', async () => {
+    const colleague = await soon(() => logIn(stack, 'colleague', join(stack.stateDir, 'c.token')));
+    const anywhere = ['--refused', 'anywhere', '--user', 'token:colleague', '--status', '403'];
+    const refused = async (...args: string[]) => {
+      const { code, stderr } = await colleague.kubectl('gateway-a', ...args);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/forbidden/i)]);
+    };
+    // `view` is a role of the cluster, which says what that may: a gateway lets it go on.
+    await refused('create', 'serviceaccount', 'x');
+    await refused('get', 'configmaps', '--as', 'corp:eve');
+    await soon(async () => {
+      const beyond = await search('--refused', 'beyond', '--user', 'token:colleague', '--resource', 'serviceaccounts');
+      expect(beyond[0]).toMatchObject({ decision: 'allowed', body: { status: 403, cause: 'COMPLETE' } });
+      const [found] = await search('--decision', 'refused', '--user', 'token:colleague');
+      expect(found).toMatchObject({ body: { status: 403, as: 'corp:eve' } });
+      const decisions = new Set((await search(...anywhere)).map(({ decision }) => decision));
+      expect(decisions).toEqual(new Set(['allowed', 'refused']));
+    });
+    const [one] = await search(...anywhere, '--limit', '1');
+    expect(await search('--id', String(one?.body['id']), '--address', '127.0.0.1')).toContainEqual(one);
+    const older = await search(...anywhere, '--limit', '1', '--after', String(one?.number));
+    expect(older[0]?.number).toBeLessThan(one?.number ?? 0);
+  });
+
+  it('who exec’ed into what, with the command', async () => {
+    const { other } = await whoHoldsTheLink(stack);
+    await kubectl(stack, other, ['exec', 'hello', '--', 'sh', '-c', 'exit 0']);
+    await soon(async () => {
+      const found = await search('--kind', 'exec', '--cluster', 'demo', '--since', '1h', '--status', '101');
+      expect(found).toMatchObject([
+        {
+          user: 'admin',
+          source: other,
+          decision: 'allowed',
+          action: 'exec pods/hello/exec -n default',
+          body: {
+            phase: 'outcome',
+            stream: { command: ['sh', '-c', 'exit 0'] },
+            session: expect.stringMatching(/^[0-9a-f-]{36}$/),
+          },
+        },
+      ]);
+      expect(
+        (await search('--id', String(found[0]?.body['id']))).map(({ body }) => body['phase'] ?? body['type']),
+      ).toEqual(expect.arrayContaining(['intent', 'outcome', 'dev.fairlead.stream.opened.v1']));
+    });
   });
 
   it('all of it in a table, which says that it is whole', async () => {

@@ -16,6 +16,8 @@ const ONCE = [
   'secrets',
   'serving-root',
   'setup',
+  'access-migrate',
+  'audit-migrate',
   'gitops-migrate',
   'keys-migrate',
   'registration-migrate',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { auditRpc, type AuditEntry } from '@fairlead/contracts';
+import { AUDIT_SERVICE_ENTRIES, auditRpc, type AuditEntry } from '@fairlead/contracts';
 import { gatewayA, gatewayB, operator } from '@fairlead/messaging/testing';
 import { eventually } from '@fairlead/testing';
 import { EMPTY_LOG, appendBatch } from '@fairlead/transparency-log';
@@ -26,13 +26,23 @@ beforeEach(async () => {
   running = await audit.start();
   epoch = newEpoch();
 }, 60_000);
-afterEach(() => running?.[Symbol.asyncDispose]());
+afterEach(async () => {
+  await running?.[Symbol.asyncDispose]();
+  await checkOwnEntries();
+});
 
 const idsOf = (entries: readonly AuditEntry[]): string[] => entries.map(({ body }) => String(body?.['id']));
 const ids = (records: readonly { id: string }[]): string[] => records.map(({ id }) => id);
 const untilTaken = () => eventually(async () => expect(await audit.waiting()).toBe(0), PATIENCE);
 const states = async (): Promise<unknown[]> =>
   (await audit.all({ entry: 'gap' })).map(({ body }) => [body?.['state'], body?.['from'], body?.['to']]);
+/** Whatever the service itself said in a test is as docs/audit-records.md has it. */
+async function checkOwnEntries(): Promise<void> {
+  for (const [kind, schema] of Object.entries(AUDIT_SERVICE_ENTRIES)) {
+    const rows = (await audit.database.query('select body from entries where kind = $1', [kind])) as { body: string }[];
+    for (const { body } of rows) expect(schema.parse(JSON.parse(body))).toEqual(JSON.parse(body));
+  }
+}
 /** Numbers have no hole, each entry is what its leaf commits to, and the tree is made of the leaves. */
 async function checkLog(tenantId = 'default'): Promise<void> {
   const rows = (await audit.database.query(
@@ -283,6 +293,7 @@ describe('intents', () => {
     expect(await audit.all({ entry: 'unknown' })).toMatchObject([
       { user: 'dana', cluster: 'demo', body: { passageId: open.id, intent: 1, producer: 'gateway-a' } },
     ]);
+    expect((await audit.all({ id: open.id })).map(({ kind }) => kind)).toEqual(['passage', 'unknown']);
   }, 60_000);
 });
 
@@ -373,10 +384,42 @@ describe('a log', () => {
     expect(await found({ from: '2026-01-10T00:00:00.000Z', to: '2026-01-11T00:00:00.000Z' })).toEqual([2]);
     expect(await found({ text: 'words SPECIAL' })).toEqual([4]);
     expect(await found({ text: 'spec' })).toEqual([]);
+    const { proof, session } = records[3]!.identity!;
+    expect(await found({ proof: proof.id })).toEqual([4]);
+    expect(await found({ proof: session })).toEqual([4]);
+    expect(await found({ trace: records[1]!.traceId })).toEqual([2]);
+    expect(await found({ id: records[2]!.id, status: 403 })).toEqual([3]);
+    expect(await found({ id: records[2]!.id, status: 200 })).toEqual([]);
+    expect(await found({ cluster: records[0]!.clusterId!, address: '127.0.0.1' })).toEqual([1]);
+    expect(await found({ address: '127.0.0.2' })).toEqual([]);
     const first = await audit.asApi.call(auditRpc.search, 'default', { limit: 3 });
     expect(first).toMatchObject({ next: 2 });
     expect(await found({ limit: 3, after: first.next })).toEqual([1]);
     await expect(found({ text: '--' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('tells who was turned away, by a gateway or by whoever is beyond it, and finds all about one passage', async () => {
+    const exec = passage({ kind: 'exec', status: 0, cause: 'OPEN', phase: 'intent' });
+    const records = [
+      passage(),
+      passage({ decision: 'refused', status: 404, cause: 'NOT_FOUND' }),
+      // By the cluster's own rights, and by the policy of its agent.
+      passage({ status: 403 }),
+      passage({ status: 403, cause: 'TARGET_REFUSED' }),
+      passage({ status: 404 }),
+      exec,
+      { ...exec, phase: 'outcome' as const, status: 401 },
+    ];
+    await audit.publish({ epoch, firstSeq: 1, records });
+    await untilTaken();
+    const found = async (filter: object) =>
+      (await audit.asApi.call(auditRpc.search, 'default', filter)).entries.map(({ number }) => number);
+    expect(await found({ refused: 'anywhere' })).toEqual([7, 4, 3, 2]);
+    expect(await found({ refused: 'door' })).toEqual([2]);
+    expect(await found({ refused: 'beyond' })).toEqual([7, 4, 3]);
+    expect(await found({ refused: 'anywhere', kind: 'exec' })).toEqual([7]);
+    expect(await found({ id: exec.id })).toEqual([7, 6]);
+    expect(await found({ id: exec.id, refused: 'anywhere' })).toEqual([7]);
   });
 
   it('shows one entry, and tells what is older than kept from what is not there', async () => {

@@ -50,15 +50,31 @@ export const AuditFilter = z.object({
   /** Before this moment. */
   to: IsoTime.optional(),
   entry: AuditEntryKind.optional(),
+  /** All about one passage, by its `Audit-Id`; or the event of this id. */
+  id: z.uuid().optional(),
+  trace: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/, 'a trace id is 32 hexadecimal digits')
+    .optional(),
+  /** Its name, or its id, which some events have alone. */
   cluster: ClusterName.optional(),
   user: UserName.optional(),
+  /** Where who asked came from, exactly. */
+  address: z.string().min(1).max(64).optional(),
+  /** By what they proved who they are: the id of a token, of the login that it is of, or the serial number of a certificate. */
+  proof: z.string().min(1).max(128).optional(),
   door: z.string().min(1).max(32).optional(),
   /** Of a passage. */
   kind: PassageKind.optional(),
   verb: z.string().min(1).max(64).optional(),
   resource: z.string().min(1).max(253).optional(),
   namespace: z.string().min(1).max(253).optional(),
+  /** Of the gateway: what it allowed may have been refused by whoever is beyond it. */
   decision: z.enum(['allowed', 'refused']).optional(),
+  /** Who was turned away. `door`: by the gateway; `beyond`: let go on by it, and then answered 401 or 403, as an agent or the cluster's own rights do; `anywhere`: either. */
+  refused: z.enum(['door', 'beyond', 'anywhere']).optional(),
+  /** That the answer to a passage had. */
+  status: z.int().min(100).max(999).optional(),
   /** Of an event, without what all have in common: `grant.created`. */
   type: z
     .string()

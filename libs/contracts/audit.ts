@@ -10,6 +10,7 @@ export function auditSubject(producer: string): string {
 
 const MAX_GRANTS = 8;
 const MAX_GROUPS = 32;
+const groups = z.array(z.string().max(256)).max(MAX_GROUPS).default([]);
 const text = (max: number) => z.string().max(max);
 
 /** What a request asked a kube-apiserver for, as that reads it. */
@@ -39,7 +40,7 @@ const AuditedStream = z.object({
  * One passage through a door. `intent`: it is about to be let go on; `outcome`: it is over, whether or not it was let go on. Never a body or a secret, of headers
  * only the user agent, and of a query only what Kubernetes itself reads. What has a default came later than the rest: gateways before did not say so.
  */
-const AuditedPassage = z.object({
+export const AuditedPassage = z.object({
   phase: z.enum(['intent', 'outcome']),
   /** Of the passage: an intent and its outcome share it. */
   id: z.uuid(),
@@ -54,7 +55,7 @@ const AuditedPassage = z.object({
   ingress: text(63).default(''),
   /** Who holds the agent's link; null: nobody was reached. */
   owner: CredentialName.nullable(),
-  /** Of the agent's link, if that is to the replica that it came to; empty: it is not, or nobody was reached. */
+  /** Of the agent's link. Where that is to another replica, the only one that this one knew of there; empty: there were several, or nobody was reached. */
   session: text(64).default(''),
   clusterId: z.uuid().nullable(),
   /** As it was asked for, whether or not there is one. */
@@ -65,7 +66,7 @@ const AuditedPassage = z.object({
       kind: z.enum(['user', 'client', 'agent']),
       name: UserName,
       /** That they are in, as their issuer or an administrator says; cut, if `groupsCut`. */
-      groups: z.array(text(256)).max(MAX_GROUPS).default([]),
+      groups,
       groupsCut: z.boolean().default(false),
       /** Of a person's login, which its tokens share; empty: it is none. */
       session: text(64).default(''),
@@ -75,8 +76,12 @@ const AuditedPassage = z.object({
     .nullable(),
   /** The user that the cluster sees, if it is not who asks; empty: it is. */
   as: text(256),
-  /** What the decision stands on, at most so many of them; none: the administrator's token, or nothing is granted. */
+  /** The groups that go with `as`, as they were asked for (`kubectl --as-group`); cut, if `asGroupsCut`. */
+  asGroups: groups,
+  asGroupsCut: z.boolean().default(false),
+  /** What the decision stands on; none: the administrator's token, or nothing is granted. Cut, if `grantIdsCut`. */
   grantIds: z.array(z.uuid()).max(MAX_GRANTS),
+  grantIdsCut: z.boolean().default(false),
   method: text(16),
   /** Path and query below the cluster's host; of parameters that are none of Kubernetes' without their values. Cut to 2,048 characters. */
   requestUri: text(2_048).default(''),
@@ -102,7 +107,7 @@ export type AuditedPassage = z.infer<typeof AuditedPassage>;
 export const MAX_LOST_NAMED = 64;
 
 /** Passages that this replica counted and did not keep one by one. `records`: there was no room, or nothing to write on, and nobody knows of which tenants they were. `refusals`: it refused too many of one user, or of those who proved nothing. */
-const LostPassages = z.object({
+export const LostPassages = z.object({
   phase: z.literal('lost'),
   at: IsoTime,
   tenantId: z.union([TenantId, z.literal(NO_TENANT)]).default(DEFAULT_TENANT),

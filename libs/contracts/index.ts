@@ -8,6 +8,7 @@ export * from './replica-rpc.js';
 export * from './open-passages.js';
 export * from './audit.js';
 export * from './audit-own-records.js';
+export * from './audit-entries.js';
 export * from './audit-log.js';
 export * from './audit-rpc.js';
 export * from './subscribers.js';

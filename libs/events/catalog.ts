@@ -55,6 +55,8 @@ const stream = {
   tty: z.boolean(),
   /** The user that the cluster sees (`kubectl --as`); empty: the actor. */
   as: z.string().max(256).default(''),
+  /** The groups that go with `as`, the first of them if they are many. */
+  asGroups: z.array(z.string().max(256)).max(32).default([]),
   /** Empty: the administrator's. */
   grantIds,
 };

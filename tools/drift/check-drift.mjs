@@ -62,6 +62,18 @@ function checkEvents() {
 }
 
 checkEvents();
+
+/** docs/audit-records.md and its document, likewise. */
+function checkAuditRecords() {
+  const fromSource = ['--conditions=fairlead-source', '--import', './tools/testbed/fixtures/from-source.mjs'];
+  try {
+    run(process.execPath, ...fromSource, 'tools/drift/audit-records.mjs', '--check');
+  } catch {
+    problems.push('the published description of records of the audit log is not what libs/contracts gives');
+  }
+}
+
+checkAuditRecords();
 try {
   run(process.execPath, 'tools/drift/sync-references.mjs', '--check');
 } catch {

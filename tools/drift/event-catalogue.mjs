@@ -1,7 +1,7 @@
 // Writes docs/events.md and docs/events/asyncapi.json from libs/events, or with --check tells whether they are what it would give. Neither
 // goes on when an event that is published there was changed otherwise than by an addition.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { asyncApi, eventsPage, incompatibilities } from '../../libs/events/catalogue/index.ts';
+import { asyncApi, eventsPage, incompatibilities, movedChannels } from '../../libs/events/catalogue/index.ts';
 
 const PAGE = 'docs/events.md';
 const DOCUMENT = 'docs/events/asyncapi.json';
@@ -9,7 +9,10 @@ const DOCUMENT = 'docs/events/asyncapi.json';
 function main(check) {
   const fresh = asyncApi();
   const published = JSON.parse(readFileSync(DOCUMENT, 'utf8'));
-  const problems = incompatibilities(published.components.schemas, fresh.components.schemas);
+  const problems = [
+    ...incompatibilities(published.components.schemas, fresh.components.schemas),
+    ...movedChannels(published.channels, fresh.channels),
+  ];
   const files = { [PAGE]: eventsPage(), [DOCUMENT]: `${JSON.stringify(fresh, null, 1)}\n` };
   for (const [file, text] of Object.entries(files)) {
     if (problems.length > 0) break;

@@ -18,7 +18,9 @@ Newest first. Times are like 2026-03-01T08:00:00Z, or an age: 30m, 8h, 7d, 2w.
 
 Examples:
   fairlead audit search --since 7d --cluster prod --kind exec         # who exec'ed into production last week?
-  fairlead audit search --since 24h --decision refused                # who was turned away?
+  fairlead audit search --since 24h --refused anywhere                # who was turned away, by a gateway, an agent or a cluster?
+  fairlead audit search --id 018f6f2e-7c1a-7b3e-9d55-2f1f0a4c9e11     # what was the request that was answered with this Audit-Id?
+  fairlead audit search --proof 4f1c09aa --since 30d                  # what was done with this token or certificate?
   fairlead audit search --user corp:alice --verb delete -n shop
   fairlead audit search --type grant.created --since 30d              # who let whom in?
   fairlead audit search --entry gap                                   # what is missing in this log?
@@ -44,6 +46,12 @@ interface Filter {
   readonly resource?: string;
   readonly namespace?: string;
   readonly decision?: string;
+  readonly refused?: string;
+  readonly status?: number;
+  readonly id?: string;
+  readonly trace?: string;
+  readonly address?: string;
+  readonly proof?: string;
   readonly door?: string;
   readonly entry?: string;
   readonly type?: string;
@@ -89,23 +97,35 @@ function addSearch(audit: Command, io: Io): void {
     .summary('find entries, newest first')
     .description('Find entries of the log.')
     .option('--limit <count>', 'at most so many', entryCount, 50)
+    .option('--after <number>', 'go on behind this entry, with those before it: `next` of an answer', entryNumber)
     .addOption(outputOption('table', 'json', 'name'))
     .addHelpText('after', SEARCH_HELP)
-    .action((options: Filter & Printed & { limit: number }) => search(io, options));
+    .action((options: Filter & Printed & SearchPage) => search(io, options));
 }
 
 function filtered(command: Command): Command {
   return command
     .option('--since <time>', 'only what happened then or later')
     .option('--until <time>', 'only what happened before then')
-    .option('--cluster <name>', 'only what was about this cluster')
+    .option('--id <id>', 'only what is about the request that was answered with this Audit-Id, or the event of this id')
+    .option('--trace <id>', 'only what belongs to this trace')
+    .option('--cluster <name>', 'only what was about this cluster; by its id, also events that do not name it')
     .option('--user <name>', 'only what this user, client or agent did')
+    .option('--address <address>', 'only what came from there')
+    .option('--proof <id>', 'only what was done by this token or login (its id) or certificate (its serial number)')
     .option('--kind <kind>', 'of requests: request, watch, log, exec, attach, port-forward, proxy, tunnel, egress')
     .option('--verb <verb>', 'of requests: get, list, create, delete, …')
     .option('--resource <plural>', 'of requests: pods, secrets, …')
     .option('-n, --namespace <name>', 'of requests')
     .option('--door <door>', 'of requests: the door they came to')
-    .addOption(new Option('--decision <decision>', 'of requests').choices(['allowed', 'refused']))
+    .addOption(new Option('--decision <decision>', 'of requests, by the gateway').choices(['allowed', 'refused']))
+    .addOption(
+      new Option(
+        '--refused <where>',
+        'requests of who was turned away: at the door, beyond it (401 or 403 of the agent or the cluster), or anywhere',
+      ).choices(['door', 'beyond', 'anywhere']),
+    )
+    .option('--status <code>', 'of requests: what they were answered with, such as 403', wholeNumber)
     .option('--type <type>', 'of events: grant.created, cluster.deleted, …')
     .addOption(
       new Option('--entry <kind>', 'only such entries').choices([
@@ -124,10 +144,18 @@ function filtered(command: Command): Command {
     .option('--text <words>', 'only where all of these words stand');
 }
 
-async function search(io: Io, { output, limit, ...filter }: Filter & Printed & { limit: number }): Promise<void> {
+interface SearchPage {
+  readonly limit: number;
+  readonly after?: number;
+}
+
+async function search(
+  io: Io,
+  { output, limit, after: begin, ...filter }: Filter & Printed & SearchPage,
+): Promise<void> {
   const entries: AuditEntry[] = [];
   const next = await withApi(io, async (api) => {
-    for (let after: number | undefined; ;) {
+    for (let after = begin; ;) {
       const query = queryOf(io, filter, { after, limit: Math.min(200, limit - entries.length) });
       const page = await api.ask(AuditEntryList, `/v1/audit/entries?${query}`);
       entries.push(...page.entries);
@@ -143,11 +171,15 @@ async function search(io: Io, { output, limit, ...filter }: Filter & Printed & {
     heading: ['NUMBER', 'TIME', 'USER', 'CLUSTER', 'WHAT', 'DECISION', 'BY'],
     row: cellsOf,
   });
-  if (next !== undefined) printNotice(io, `there may be more: narrow it, or ask for more with --limit`);
+  if (next !== undefined)
+    printNotice(io, `there may be more: narrow it, ask for more with --limit, or go on with --after ${next}`);
 }
 
-function cellsOf({ number, at, user, cluster, action, decision, source }: AuditEntry): string[] {
-  return [String(number), at, user, cluster, action, decision, source];
+function cellsOf({ number, at, user, cluster, action, decision, source, body }: AuditEntry): string[] {
+  const status = body?.['status'];
+  // What a gateway allowed, an agent or a cluster may have refused.
+  const answered = decision !== '' && typeof status === 'number' && status > 0 ? `${decision} ${status}` : decision;
+  return [String(number), at, user, cluster, action, answered, source];
 }
 
 async function show(io: Io, given: string, { output }: Printed): Promise<void> {

@@ -91,7 +91,7 @@ spec:
     {{- end }}
     {{- if eq $role "keys" }}
     - name: checkpoints
-      {{- if $own.checkpoints.volume }}
+      {{- if include "fairlead.checkpointsOutlive" $root }}
       persistentVolumeClaim: {claimName: fairlead-keys-checkpoints}
       {{- else }}
       emptyDir: {}
@@ -181,6 +181,14 @@ volumeMounts:
 {{- with $own.extraEnv }}
 {{ toYaml . }}
 {{- end }}
+{{- end }}
+
+{{/* "true" where the checkpoints of audit logs outlive the pod of keys: a claim of one node is no good to several replicas. */}}
+{{- define "fairlead.checkpointsOutlive" -}}
+{{- $own := .Values.keys -}}
+{{- with $own.checkpoints.volume -}}
+{{- if or (eq (int $own.replicas) 1) (has "ReadWriteMany" .accessModes) }}true{{ end -}}
+{{- end -}}
 {{- end }}
 
 {{- define "fairlead.certificateOf" -}}

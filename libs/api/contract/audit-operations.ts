@@ -21,8 +21,10 @@ export const AuditProducerList = z.object({
 
 const number = z.coerce.number().int();
 const limit = number.min(1).max(MAX_AUDIT_ENTRIES).default(100);
-const Search = AuditFilter.extend({ after: number.min(1).optional(), limit }).strict();
-const Feed = AuditFilter.extend({ after: number.min(0).optional(), limit }).strict();
+/** As a query says it. */
+export const AuditQuery = AuditFilter.extend({ status: number.min(100).max(999).optional() });
+const Search = AuditQuery.extend({ after: number.min(1).optional(), limit }).strict();
+const Feed = AuditQuery.extend({ after: number.min(0).optional(), limit }).strict();
 
 /** Who did what. */
 export const auditOperations = operationsOf('audit', {
@@ -30,7 +32,7 @@ export const auditOperations = operationsOf('audit', {
     route: 'GET /v1/audit/entries',
     summary: 'Search the audit log',
     description:
-      'All that is said has to hold. `kind`, `verb`, `resource`, `namespace`, `door` and `decision` are of requests through the doors, `type` is of events, such as `grant.created`; `text` is whole words, in any order. As many as fit in one answer.',
+      'All that is said has to hold. `kind`, `verb`, `resource`, `namespace`, `door`, `status`, `proof`, `decision` and `refused` are of requests through the doors, `type` is of events, such as `grant.created`; `text` is whole words, in any order. `decision` is the gateway’s: what it let go on and the agent or the cluster then answered with 401 or 403 is `refused=beyond`, and `refused=anywhere` is both. `id` is what the door answered as `Audit-Id`. As many as fit in one answer.',
     query: Search,
     answers: [json(200, 'Newest first.', AuditEntryList)],
   },

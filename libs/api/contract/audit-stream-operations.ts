@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AuditFilter } from '@fairlead/contracts';
 import { z } from 'zod';
+import { AuditQuery } from './audit-operations.js';
 import { operationsOf, streamed } from './operation.js';
 
 const after = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-const Tail = AuditFilter.extend({ after: after.optional().describe('Begin behind this number, not at the end.') });
-const Export = AuditFilter.extend({
+const Tail = AuditQuery.extend({ after: after.optional().describe('Begin behind this number, not at the end.') });
+const Export = AuditQuery.extend({
   after: after.default(0).describe('Only entries with a higher number.'),
   format: z.enum(['ndjson', 'csv']).optional().describe('Default: what `Accept` names first, or else ndjson.'),
 });

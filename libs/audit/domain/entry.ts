@@ -8,7 +8,18 @@ import {
   type AuditedPassage,
 } from '@fairlead/contracts';
 import { assertNever } from '@fairlead/errors';
-import { facet, facetsOf, storable, type Facet } from './facets.js';
+import {
+  REFUSED_BEYOND,
+  aboutFacet,
+  facet,
+  facetsOf,
+  outcomeFacet,
+  passageFacet,
+  storable,
+  type Facet,
+} from './facets.js';
+
+export { outcomeFacet } from './facets.js';
 
 /** What is about to be numbered. */
 export interface NewEntry {
@@ -25,14 +36,13 @@ export interface NewEntry {
   readonly body: string;
 }
 
-/** Of an intent, of which an outcome is awaited; and of the outcome that ends the waiting. */
-export const passageFacet = (id: string): Facet => facet('passage', id);
-export const outcomeFacet = (id: string): Facet => facet('outcome', id);
-
 /** What belongs to no tenant is for the administrators of the installation, which are those of its default tenant. */
 export function logOf(tenantId: string): string {
   return tenantId === NO_TENANT ? DEFAULT_TENANT : tenantId;
 }
+
+/** Whoever is beyond a door says by these that somebody may not. Source: RFC 9110, 15.5.2 and 15.5.4. */
+const TURNS_AWAY: ReadonlySet<number> = new Set([401, 403]);
 
 export function entryOfRecord(record: AuditRecord, source: string): NewEntry {
   if (isPassage(record)) return entryOfPassage(record, source);
@@ -48,12 +58,15 @@ export function entryOfRecord(record: AuditRecord, source: string): NewEntry {
 }
 
 function entryOfPassage(record: AuditedPassage, source: string): NewEntry {
-  const { id, phase, kind, door, cluster, decision, identity, resource, url, target, stream } = record;
+  const { kind, door, cluster, decision, identity, resource, url, target, stream } = record;
   const user = identity?.name ?? '';
   const action = actionOf(record);
   const named = {
+    trace: record.traceId,
     cluster,
     user,
+    address: record.address,
+    proof: identity?.proof.id,
     door,
     kind,
     decision,
@@ -61,9 +74,17 @@ function entryOfPassage(record: AuditedPassage, source: string): NewEntry {
     resource: resource?.resource ?? '',
     namespace: resource?.namespace ?? '',
   };
-  const said = [action, cluster, user, record.as, url?.path ?? '', target, ...(stream?.command ?? []), record.cause];
-  const traced = record.traceId === '' ? [] : [facet('trace', record.traceId)];
-  const own = [phase === 'outcome' ? outcomeFacet(id) : passageFacet(id), ...traced, facet('entry', 'passage')];
+  const said = [
+    action,
+    cluster,
+    user,
+    record.as,
+    url?.path ?? '',
+    target,
+    ...(stream?.command ?? []),
+    record.cause,
+    ...record.asGroups,
+  ];
   return {
     tenantId: logOf(record.tenantId),
     at: new Date(record.at),
@@ -73,9 +94,23 @@ function entryOfPassage(record: AuditedPassage, source: string): NewEntry {
     cluster: storable(cluster),
     action,
     decision,
-    facets: [...own, ...facetsOf(named, said)],
+    facets: [...ownFacets(record), ...facetsOf(named, said)],
     body: JSON.stringify(record),
   };
+}
+
+/** By what a passage is found besides what an auditor names. */
+function ownFacets({ id, phase, decision, status, clusterId, identity }: AuditedPassage): Facet[] {
+  const isOver = phase === 'outcome';
+  const session = identity?.session ?? '';
+  return [
+    isOver ? outcomeFacet(id) : passageFacet(id),
+    facet('entry', 'passage'),
+    ...(isOver && status > 0 ? [facet('status', String(status))] : []),
+    ...(isOver && decision === 'allowed' && TURNS_AWAY.has(status) ? [REFUSED_BEYOND] : []),
+    ...(clusterId === null ? [] : [facet('cluster', clusterId)]),
+    ...(session === '' ? [] : [facet('proof', session)]),
+  ];
 }
 
 /** `get pods/cart-0 -n shop`, `exec pods/cart-0 -n shop`, `tunnel db.shop.svc:5432`. */
@@ -122,13 +157,16 @@ export function ownEntry(
     readonly at: Date;
     readonly source: string;
     readonly action: string;
-    readonly body: object;
+    /** `passageId`: it is about that one, and found by its id. */
+    readonly body: Readonly<Record<string, unknown>> & { readonly passageId?: string };
     readonly user?: string;
     readonly cluster?: string;
   },
 ): NewEntry {
   const { tenantId, at, source, user = '', cluster = '' } = said;
   const action = short(said.action);
+  const { passageId } = said.body;
+  const about = passageId === undefined ? [] : [aboutFacet(passageId)];
   return {
     tenantId: logOf(tenantId),
     at,
@@ -138,7 +176,7 @@ export function ownEntry(
     cluster: storable(cluster),
     action,
     decision: '',
-    facets: [facet('entry', kind), ...facetsOf({ user, cluster }, [action, source])],
+    facets: [facet('entry', kind), ...about, ...facetsOf({ user, cluster }, [action, source])],
     body: JSON.stringify(said.body),
   };
 }

@@ -10,11 +10,14 @@ const MAX_WORDS = 64;
 const MAX_WORD_CHARACTERS = 64;
 const MAX_VALUE_CHARACTERS = 256;
 
-type Named = Exclude<keyof AuditFilter, 'from' | 'to' | 'text' | 'entry'>;
+type Named = Exclude<keyof AuditFilter, 'from' | 'to' | 'text' | 'entry' | 'id' | 'refused' | 'status'>;
 /** Filters that are facets, as they are named in the index. */
 const NAMED: readonly Named[] = [
+  'trace',
   'cluster',
   'user',
+  'address',
+  'proof',
   'door',
   'kind',
   'verb',
@@ -32,11 +35,43 @@ export function facetsOf(named: NamedFacets, said: readonly string[]): Facet[] {
   return [...new Set([...namedFacets(named), ...words])];
 }
 
-/** All of which an entry must have. */
-export function facetsWanted(filter: AuditFilter): Facet[] {
-  const entry = filter.entry === undefined ? [] : [facet('entry', filter.entry)];
-  return [...new Set([...entry, ...namedFacets(filter), ...wordsOf(filter.text ?? '')])];
+/** `all`: an entry must have each of these; `anyOf`: and one of each of these lists. */
+export interface FacetsWanted {
+  readonly all: readonly Facet[];
+  readonly anyOf: readonly (readonly Facet[])[];
 }
+
+export function facetsWanted(filter: AuditFilter): FacetsWanted {
+  const { entry, status, id, refused } = filter;
+  const exact = [
+    ...(entry === undefined ? [] : [facet('entry', entry)]),
+    ...(status === undefined ? [] : [facet('status', String(status))]),
+    ...namedFacets(filter),
+    ...wordsOf(filter.text ?? ''),
+  ];
+  const choices = [...(id === undefined ? [] : [idFacets(id)]), ...(refused === undefined ? [] : [REFUSED[refused]])];
+  const single = choices.flatMap((choice) => (choice.length === 1 ? choice : []));
+  return { all: [...new Set([...exact, ...single])], anyOf: choices.filter((choice) => choice.length > 1) };
+}
+
+/** Of an intent, of which an outcome is awaited; of the outcome that ends the waiting; and of all else that is about the passage of this id. */
+export const passageFacet = (id: string): Facet => facet('passage', id);
+export const outcomeFacet = (id: string): Facet => facet('outcome', id);
+export const aboutFacet = (id: string): Facet => facet('about', id);
+
+function idFacets(id: string): Facet[] {
+  const lower = id.toLowerCase();
+  return [passageFacet(lower), outcomeFacet(lower), aboutFacet(lower)];
+}
+
+/** What the gateway let go on, and somebody beyond it refused. */
+export const REFUSED_BEYOND: Facet = facet('refused', 'beyond');
+const REFUSED_AT_DOOR: Facet = facet('decision', 'refused');
+const REFUSED = {
+  door: [REFUSED_AT_DOOR],
+  beyond: [REFUSED_BEYOND],
+  anywhere: [REFUSED_AT_DOOR, REFUSED_BEYOND],
+} as const;
 
 export function facet(name: string, value: string): Facet {
   return `${name}=${storable(value).slice(0, MAX_VALUE_CHARACTERS)}`;

@@ -88,8 +88,9 @@ function whereOf(tenantId: string, filter: AuditFilter) {
     conditions.push(`recorded_at >= ${parameter(new Date(from.getTime() - MAX_SKEW_MS))}`);
   }
   if (filter.to !== undefined) conditions.push(`at < ${parameter(new Date(filter.to))}`);
-  const facets = facetsWanted(filter);
-  if (facets.length > 0) conditions.push(`facets @> ${parameter(facets)}::text[]`);
+  const { all, anyOf } = facetsWanted(filter);
+  if (all.length > 0) conditions.push(`facets @> ${parameter(all)}::text[]`);
+  for (const choice of anyOf) conditions.push(`facets && ${parameter(choice)}::text[]`);
   return { conditions, parameters, parameter };
 }
 

@@ -7,7 +7,6 @@ import {
   routeKeys,
   type AuditEntry,
   type AuditFilter,
-  type AuditedPassage,
   type GatewayHeartbeat,
 } from '@fairlead/contracts';
 import { createEvent, type OutgoingEvent } from '@fairlead/events';
@@ -31,6 +30,8 @@ import {
   type AuditOptions,
   type Runtime,
 } from '../index.js';
+
+export { passage, passages } from './passages.js';
 
 const source = { role: 'audit', credential: 'audit' } as const;
 const api = { role: 'api', credential: 'api' } as const;
@@ -189,52 +190,6 @@ function heartbeat(credential: string, beat: number, startedAt: Date, instance: 
 }
 
 export const newEpoch = (): string => randomBytes(16).toString('hex');
-
-/** Of a `get` of pods that was let through, if nothing else is said. */
-export function passage(said: Partial<AuditedPassage> = {}): AuditedPassage {
-  return {
-    phase: 'outcome',
-    id: randomUUID(),
-    at: new Date().toISOString(),
-    tenantId: DEFAULT_TENANT,
-    door: 'kube-api',
-    kind: 'request',
-    address: '127.0.0.1',
-    traceId: randomBytes(16).toString('hex'),
-    owner: 'gateway-a',
-    clusterId: randomUUID(),
-    cluster: 'demo',
-    ingress: 'gateway-a',
-    session: '',
-    requestUri: '/api/v1/namespaces/shop/pods/cart-0',
-    userAgent: 'kubectl/v1.34.0',
-    identity: {
-      kind: 'user',
-      name: 'dana',
-      groups: ['corp:shop'],
-      groupsCut: false,
-      session: randomUUID(),
-      proof: { kind: 'token', id: randomUUID(), of: 'login' },
-    },
-    as: '',
-    grantIds: [],
-    method: 'GET',
-    resource: { verb: 'get', apiGroup: '', resource: 'pods', subresource: '', namespace: 'shop', name: 'cart-0' },
-    url: null,
-    target: '',
-    stream: null,
-    decision: 'allowed',
-    status: 200,
-    cause: 'COMPLETE',
-    bytesUp: 0,
-    bytesDown: 0,
-    durationMs: 1,
-    ...said,
-  };
-}
-
-export const passages = (count: number, said: Partial<AuditedPassage> = {}): AuditedPassage[] =>
-  Array.from({ length: count }, () => passage(said));
 
 export function disconnected(id?: string): OutgoingEvent {
   const data = {

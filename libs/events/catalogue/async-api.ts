@@ -1,7 +1,7 @@
 import { tellerOf, type Role } from '@fairlead/contracts';
 import { EVENTS, type EventType } from '../catalog.js';
 import { EVENT_TYPE_PREFIX } from '../envelope.js';
-import type { Schemas } from './compatibility.js';
+import type { Channel, Schemas } from './compatibility.js';
 import { exampleOf } from './example.js';
 import { jsonSchemaOf, type JsonSchema } from './json-schema.js';
 import { ABOUT_EVENTS } from './owners.js';
@@ -10,6 +10,7 @@ const ENVELOPE = 'cloudevent';
 
 /** AsyncAPI 3.0, as far as it is used here: https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
 export interface AsyncApi {
+  readonly channels: Readonly<Record<string, Channel>>;
   readonly components: { readonly schemas: Schemas; readonly messages: Readonly<Record<string, unknown>> };
   readonly [part: string]: unknown;
 }
@@ -47,7 +48,7 @@ export function asyncApi(): AsyncApi {
   };
 }
 
-function channelOf(type: EventType): unknown {
+function channelOf(type: EventType): Channel & Readonly<Record<string, unknown>> {
   const { owners } = ABOUT_EVENTS[type];
   return {
     address: `fairlead.events.{tenant}.{teller}.${type.slice(EVENT_TYPE_PREFIX.length)}`,

@@ -19,7 +19,7 @@ describe('the catalogue of events', () => {
   });
 
   it('tells in which subjects they are', () => {
-    const { channels } = document as unknown as { channels: Record<string, { address: string }> };
+    const { channels } = document;
     for (const type of types) {
       for (const owner of ABOUT_EVENTS[type].owners) {
         const source = { role: owner, credential: owner === 'gateway' ? 'gateway-a' : owner };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { incompatibilities } from './compatibility.js';
+import { incompatibilities, movedChannels } from './compatibility.js';
 import { jsonSchemaOf } from './json-schema.js';
 
 const before = z.object({
@@ -61,5 +61,25 @@ describe('what is published of events', () => {
     ['the field scope is something else than before', before.extend({ scope: shape.scope.nullable() })],
   ])('breaks readers when %s', (what, after) => {
     expect(found(after)).toContain(what);
+  });
+});
+
+describe('the subjects of events', () => {
+  const channel = (address: string, ...examples: string[]) => ({ address, parameters: { teller: { examples } } });
+  const published = { 'x.y.v1': channel('fairlead.events.{tenant}.{teller}.y.v1', 'keys', 'access') };
+  const found = (now: ReturnType<typeof channel>): string[] =>
+    movedChannels(published, { 'x.y.v1': now, 'x.z.v1': channel('fairlead.events.{tenant}.{teller}.z.v1') });
+
+  it('may have more who tell them', () => {
+    expect(found(channel('fairlead.events.{tenant}.{teller}.y.v1', 'access', 'audit', 'keys'))).toEqual([]);
+  });
+
+  it('stay where readers listen, and lose nobody', () => {
+    expect(found(channel('fairlead.{tenant}.y.v1', 'access', 'keys'))).toEqual([
+      'x.y.v1: its subject was fairlead.events.{tenant}.{teller}.y.v1 and is fairlead.{tenant}.y.v1. Leave it as it is published, and add the next version of the type',
+    ]);
+    expect(found(channel('fairlead.events.{tenant}.{teller}.y.v1', 'access'))).toEqual([
+      'x.y.v1: keys no longer tells it. Leave it as it is published, and add the next version of the type',
+    ]);
   });
 });

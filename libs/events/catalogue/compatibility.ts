@@ -15,15 +15,46 @@ const IN_PARTS: ReadonlySet<string> = new Set([
   'additionalProperties',
 ]);
 
+/** What to do instead. */
+const NEXT_VERSION = 'add the next version of the type';
+
 /**
  * One sentence for each change that readers of published events did not agree to; none: only additions. An addition is a new type, a
- * new field that may be absent, and a new value of an enumeration.
+ * new field that may be absent, and a new value of an enumeration. `instead`: what the sentence says to do.
  */
-export function incompatibilities(published: Schemas, fresh: Schemas): string[] {
+export function incompatibilities(published: Schemas, fresh: Schemas, instead: string = NEXT_VERSION): string[] {
   return Object.entries(published).flatMap(([type, before]) => {
     const now = fresh[type];
     const found = now ? changesIn(before, now, '') : ['it is gone'];
-    return found.map((what) => `${type}: ${what}. Leave it as it is published, and add the next version of the type`);
+    return found.map((what) => `${type}: ${what}. Leave it as it is published, and ${instead}`);
+  });
+}
+
+/** Where events of a type are, and who tells them, as AsyncAPI has it. */
+export interface Channel {
+  readonly address: string;
+  readonly parameters: {
+    readonly tenant?: unknown;
+    readonly teller: { readonly description?: string; readonly examples: readonly string[] };
+  };
+}
+
+/**
+ * The same of the subjects that readers subscribe to: those stay, and a type may be told by more, but not by fewer. A type that is gone is one of `incompatibilities`
+ * already.
+ */
+export function movedChannels(
+  published: Readonly<Record<string, Channel>>,
+  fresh: Readonly<Record<string, Channel>>,
+): string[] {
+  return Object.entries(published).flatMap(([type, before]) => {
+    const now = fresh[type];
+    if (!now) return [];
+    const moved = before.address === now.address ? [] : [`its subject was ${before.address} and is ${now.address}`];
+    const tellers = new Set(now.parameters.teller.examples);
+    const silent = before.parameters.teller.examples.filter((teller) => !tellers.has(teller));
+    const found = [...moved, ...silent.map((teller) => `${teller} no longer tells it`)];
+    return found.map((what) => `${type}: ${what}. Leave it as it is published, and ${NEXT_VERSION}`);
   });
 }
 

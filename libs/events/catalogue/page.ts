@@ -42,7 +42,8 @@ function sectionOf(type: EventType, schema: JsonSchema): string {
   return `\n## ${shortOf(type)}\n\n\`${type}\`, told by ${ownersOf(type)}. ${meansOf(type)}\n\n${table}\n\`\`\`json\n${example}\n\`\`\`\n`;
 }
 
-function kindOf(schema: JsonSchema): string {
+/** In words. */
+export function kindOf(schema: JsonSchema): string {
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
   if (schema.enum) return oneOf(schema.enum);
   if (schema.anyOf) return [...new Set(schema.anyOf.map(kindOf))].join(' or ');

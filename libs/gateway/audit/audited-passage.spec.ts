@@ -19,7 +19,7 @@ const outcome: Outcome = {
     proof: { kind: 'token', id: 'token-1', of: 'login' },
   },
   tenantId: 'default',
-  grounds: { grantIds: Array.from({ length: 20 }, () => crypto.randomUUID()), as: 'deployer' },
+  grounds: { grantIds: Array.from({ length: 20 }, () => crypto.randomUUID()), as: 'deployer', asGroups: ['ops'] },
   cluster: { clusterId: crypto.randomUUID(), name: 'shop' },
   asked: {
     method: 'GET',
@@ -67,7 +67,11 @@ it('says who did what, where, by what right, and how it ended', () => {
     owner: 'gateway-b',
     identity: { kind: 'user', name: 'ann', proof: { kind: 'token', id: 'token-1', of: 'login' } },
     as: 'deployer',
+    asGroups: ['ops'],
+    asGroupsCut: false,
     grantIds: outcome.grounds?.grantIds.slice(0, 8),
+    grantIdsCut: true,
+    session: 'session-1',
     resource: { verb: 'get', resource: 'pods', subresource: 'exec', namespace: 'web', name: 'cart-0' },
     url: null,
     stream: { protocol: 'websocket', container: 'app', command: ['sh', '-c', 'ls'], stdin: true },
@@ -103,6 +107,21 @@ it('is what the contract lets it be, whatever a stranger made up', () => {
     status: 401,
     cause: 'UNAUTHENTICATED',
   });
+});
+
+it('says with which groups somebody acts as another, at most 32 of them, and that they are cut', () => {
+  const asGroups = Array.from({ length: 40 }, (_, at) => `${at}-${LONG}`);
+  const acting: Outcome = { ...outcome, grounds: { grantIds: [], as: 'bob', asGroups } };
+  const cut = asGroups.slice(0, 32).map((group) => group.slice(0, 256));
+  const said = { as: 'bob', asGroups: cut, asGroupsCut: true, grantIds: [], grantIdsCut: false };
+  expect(AuditRecord.parse(auditedIntent(acting))).toMatchObject(said);
+  expect(AuditRecord.parse(auditedOutcome(acting))).toMatchObject(said);
+});
+
+it('reads what a gateway of before told, which said nothing of that', () => {
+  const { asGroups, asGroupsCut, grantIdsCut, ...before } = auditedOutcome(outcome);
+  expect(AuditRecord.parse(before)).toMatchObject({ asGroups: [], asGroupsCut: false, grantIdsCut: false });
+  expect([asGroups, asGroupsCut, grantIdsCut]).toEqual([['ops'], false, true]);
 });
 
 it('names a client of the CONNECT door and its target', () => {

@@ -1,6 +1,6 @@
 import { NO_TENANT, type AuditedPassage } from '@fairlead/contracts';
 import { DOORS } from '../passage/door-table.js';
-import { causeOf, clusterIdOf, type Asked, type Identity, type Outcome } from '../passage/outcome.js';
+import { causeOf, clusterIdOf, type Asked, type Grounds, type Identity, type Outcome } from '../passage/outcome.js';
 import { kindOfRequest, kindOfStream } from '../passage/passage-kind.js';
 
 /** As long as the contract lets them be. What a peer made up is cut, never a reason not to tell of it. */
@@ -56,8 +56,7 @@ function about(outcome: Outcome): Omit<AuditedPassage, Ended> {
     clusterId: clusterIdOf(outcome) ?? null,
     cluster: (asked.cluster ?? cluster?.name ?? '').slice(0, LONGEST.name),
     identity: identity ? identityOf(identity) : null,
-    as: (grounds?.as ?? '').slice(0, LONGEST.user),
-    grantIds: (grounds?.grantIds ?? []).slice(0, LONGEST.grants),
+    ...groundsOf(grounds),
     method: asked.method.slice(0, LONGEST.method),
     requestUri: (asked.uri ?? '').slice(0, LONGEST.uri),
     userAgent: (asked.userAgent ?? '').slice(0, LONGEST.userAgent),
@@ -66,6 +65,22 @@ function about(outcome: Outcome): Omit<AuditedPassage, Ended> {
     stream: streamOf(asked),
     decision,
   };
+}
+
+function groundsOf(
+  { as = '', asGroups = [], grantIds }: Grounds = { grantIds: [] },
+): Pick<AuditedPassage, 'as' | 'asGroups' | 'asGroupsCut' | 'grantIds' | 'grantIdsCut'> {
+  return {
+    as: as.slice(0, LONGEST.user),
+    asGroups: namesOf(asGroups),
+    asGroupsCut: asGroups.length > LONGEST.groups,
+    grantIds: grantIds.slice(0, LONGEST.grants),
+    grantIdsCut: grantIds.length > LONGEST.grants,
+  };
+}
+
+function namesOf(groups: readonly string[]): string[] {
+  return groups.slice(0, LONGEST.groups).map((group) => group.slice(0, LONGEST.user));
 }
 
 function kindOf({ door, asked }: Outcome): AuditedPassage['kind'] {
@@ -78,7 +93,7 @@ function identityOf({ kind, name, proof, groups = [], session = '' }: Identity):
   return {
     kind,
     name: name.slice(0, LONGEST.user),
-    groups: groups.slice(0, LONGEST.groups).map((group) => group.slice(0, LONGEST.user)),
+    groups: namesOf(groups),
     groupsCut: groups.length > LONGEST.groups,
     session,
     proof: { kind: proof.kind, id: proof.id.slice(0, LONGEST.proof), of },

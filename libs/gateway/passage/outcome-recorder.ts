@@ -123,6 +123,7 @@ function streamEventOf(outcome: Outcome, phase: StreamEvent['phase']): StreamEve
     stream: asked.stream,
     grantIds: told(outcome.grounds?.grantIds) ?? [],
     as: outcome.grounds?.as ?? '',
+    asGroups: outcome.grounds?.asGroups ?? [],
     // What the cluster itself refuses has no code of ours.
     reason: phase === 'opened' ? 'OK' : ending.kind === 'answered' ? `HTTP_${ending.status}` : causeOf(ending),
     status: ending.status ?? 0,

@@ -31,6 +31,8 @@ export interface Grounds {
   readonly grantIds: readonly string[];
   /** The user that the cluster sees, if it is not who asks (`kubectl --as`). */
   readonly as?: string | undefined;
+  /** The groups that they have there then (`kubectl --as-group`). */
+  readonly asGroups?: readonly string[] | undefined;
 }
 
 /** What is asked for. Of headers only the user agent; a query only in `stream` and `uri`, and the name of an object in a cluster only there and in `attributes`. */

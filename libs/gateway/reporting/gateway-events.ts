@@ -42,6 +42,8 @@ export interface StreamEvent {
   readonly grantIds: readonly string[];
   /** The user that the cluster sees, if it is not `user`; empty: it is. */
   readonly as: string;
+  /** The groups that they have there then, all of them. */
+  readonly asGroups: readonly string[];
   /** OK, COMPLETE, a code, or `HTTP_403` for what the cluster answered. */
   readonly reason: string;
   /** As the user saw it. */

@@ -43,7 +43,7 @@ export interface TunnelWay {
   readonly via: 'own' | 'relay';
   /** Credential of the replica that it was relayed to; absent: this one holds the agent's link. */
   readonly replica?: string | undefined;
-  /** Of that link, if it is to this replica. */
+  /** Of that link; where it is to another replica, as far as this one knows which it is. */
   readonly sessionId?: string | undefined;
 }
 
@@ -56,7 +56,7 @@ interface Candidate {
   readonly name: string;
   /** The other replica, if it is one. */
   readonly replica?: string;
-  readonly sessionId?: string;
+  readonly sessionId?: string | undefined;
   connect(signal: AbortSignal): Promise<TunnelConnection>;
   failed(code: ErrorCode): void;
 }
@@ -148,6 +148,7 @@ export class TunnelOpener {
       via: 'relay',
       name: owner.credential,
       replica: owner.credential,
+      sessionId: owner.sessionId,
       connect: async () => {
         const connection = await relay.tunnel(owner);
         metrics.relayedTunnels.inc({ direction: 'out' });

@@ -1,6 +1,14 @@
 // What the chart makes of each of its options; the profiles are in chart.int.spec.ts.
 import { describe, expect, it } from 'vitest';
-import { environmentOf, renderChart, resourceOf, resourcesOf, type PodSpec, type Resource } from './render-chart.js';
+import {
+  environmentOf,
+  notesOf,
+  renderChart,
+  resourceOf,
+  resourcesOf,
+  type PodSpec,
+  type Resource,
+} from './render-chart.js';
 
 const podOf = (resources: readonly Resource[], name: string): PodSpec & Record<string, unknown> =>
   resources.find(({ spec, metadata }) => spec?.template && metadata.name === name)!.spec!.template!.spec as never;
@@ -164,18 +172,28 @@ it('keeps checkpoints of audit logs on a volume that outlives the pod of keys, i
   const emptyDir = { name: 'checkpoints', emptyDir: {} };
   const claimed = { name: 'checkpoints', persistentVolumeClaim: { claimName: 'fairlead-keys-checkpoints' } };
   const volume = (mode: string) => ({ accessModes: [mode], resources: { requests: { storage: '1Gi' } } });
-  expect(await made({ replicas: 1 })).toMatchObject({ hasDir: true, volume: emptyDir });
-  // Each would have one of its own.
-  expect(await made({ replicas: 2 })).toMatchObject({ hasDir: false, volume: emptyDir });
   const once = { claim: volume('ReadWriteOnce'), strategy: { type: 'Recreate' } };
-  expect(await made({ replicas: 1, checkpoints: { volume: volume('ReadWriteOnce') } })).toMatchObject({
+  expect(await made({})).toMatchObject({ hasDir: true, volume: claimed, ...once });
+  expect(await made({ checkpoints: { volume: null } })).toMatchObject({
     hasDir: true,
-    volume: claimed,
-    ...once,
+    claim: undefined,
+    volume: emptyDir,
   });
+  // Each would have one of its own, or wait for the one that is at another's node.
+  const none = { hasDir: false, volume: emptyDir, claim: undefined, strategy: undefined };
+  expect(await made({ replicas: 2, checkpoints: { volume: null } })).toEqual(none);
+  expect(await made({ replicas: 2 })).toEqual(none);
   const many = await made({ replicas: 2, checkpoints: { volume: volume('ReadWriteMany') } });
   expect(many).toMatchObject({ hasDir: true, volume: claimed, claim: volume('ReadWriteMany') });
   expect(many.strategy).toBeUndefined();
+});
+
+it('warns who installs it where checkpoints of audit logs would not outlive the pod of keys', async () => {
+  expect(await notesOf('production')).not.toContain('WARNING');
+  const volume = { accessModes: ['ReadWriteMany'], resources: { requests: { storage: '1Gi' } } };
+  expect(await notesOf('production', { keys: { replicas: 2, checkpoints: { volume } } })).not.toContain('WARNING');
+  expect(await notesOf('production', { keys: { replicas: 2 } })).toContain('keys has 2 replicas and no volume');
+  expect(await notesOf('single')).toContain('go with the pod of keys');
 });
 
 it('gives one process more settings, files and ways out', async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findBinary } from '@fairlead/testbed';
@@ -74,11 +74,33 @@ export interface Resource {
 }
 
 /** `helm template` of a profile with what has to be given, and `values` over it. Hooks are among what is rendered. */
-export async function renderChart(profile: Profile, values: object = {}): Promise<CommandOutput> {
+export async function renderChart(
+  profile: Profile,
+  values: object = {},
+  chart: string = CHART,
+): Promise<CommandOutput> {
   return withValues([GIVEN, values], (files) => {
     const given = [join(CHART, 'profiles', `${profile}.yaml`), ...files].flatMap((file) => ['--values', file]);
-    return helm(['template', 'fairlead', CHART, `--namespace=${NAMESPACE}`, KUBERNETES, ...given]);
+    return helm(['template', 'fairlead', chart, `--namespace=${NAMESPACE}`, KUBERNETES, ...given]);
   });
+}
+
+/** As a resource: Helm shows NOTES.txt only where it installs something. */
+const NOTES = '{kind: Notes, metadata: {name: notes}, data: {text: {{ tpl (.Files.Get "notes.txt") . | toJson }}}}';
+
+/** What whoever installs a profile with these values is told. Throws what Helm says if it refuses. */
+export async function notesOf(profile: Profile, values: object = {}): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'fairlead-chart-'));
+  try {
+    await cp(CHART, dir, { recursive: true });
+    await cp(join(CHART, 'templates', 'NOTES.txt'), join(dir, 'notes.txt'));
+    await writeFile(join(dir, 'templates', 'notes.yaml'), NOTES);
+    const { code, stdout, stderr } = await renderChart(profile, values, dir);
+    if (code !== 0) throw new Error(stderr);
+    return resourceOf(resourcesIn(stdout), 'Notes', 'notes')?.data?.['text'] ?? '';
+  } finally {
+    await rm(dir, { recursive: true });
+  }
 }
 
 /** The same, parsed. Throws what Helm says if it refuses. */

@@ -12,6 +12,7 @@ const { services, networks, volumes } = readCompose();
 const GATEWAYS = ['gateway-a', 'gateway-b'];
 const DEMO = ['demo-agent', 'demo-apiserver', 'demo-etcd', 'demo-keys', 'tour'];
 const CURRENT = '/run/fairlead/current';
+const SPOOL = '/var/lib/fairlead/audit';
 
 const service = (name: string): ComposeService => {
   const found = services[name];
@@ -44,7 +45,10 @@ describe.each(PROCESSES)('%s', (name) => {
       { volume: 'infrastructure-ca', target: '/etc/fairlead', readOnly: true },
       // Where it keeps what is not to be in the database alone.
       ...(role === 'keys' ? [{ volume: 'checkpoints', target: '/var/lib/fairlead/checkpoints', readOnly: false }] : []),
+      // And what of its audit NATS does not have yet: no other gateway's.
+      ...(role === 'gateway' ? [{ volume: `${name}-spool`, target: SPOOL, readOnly: false }] : []),
     ]);
+    expect(settings()['FAIRLEAD_AUDIT_SPOOL_DIR']).toBe(role === 'gateway' ? SPOOL : undefined);
   });
 
   it('listens on the ports of its row', () => {

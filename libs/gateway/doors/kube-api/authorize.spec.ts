@@ -182,7 +182,7 @@ describe('kubectl --as', () => {
     const headers = ['Impersonate-User', 'bob', 'impersonate-group', 'dev'];
     const { identity } = ask({ headers, onDecided: (grounds) => void told.push(grounds) });
     expect(identity).toEqual({ user: 'bob', groups: ['dev'], extra: [] });
-    expect(told[0]?.as).toBe('bob');
+    expect(told).toMatchObject([{ as: 'bob', asGroups: ['dev'] }]);
     // Tools look around first.
     expect(ask({ headers, target: '/api' }).identity.user).toBe('bob');
   });

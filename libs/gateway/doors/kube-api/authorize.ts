@@ -72,7 +72,8 @@ export function admit(
   const attributes = asked.attributes ?? readAttributes(asked.method, address.target);
   const ofCluster = { attributes, as: askedIdentity(asked.rawHeaders) };
   const verdict = decideRequest(principal, cluster, rules, ofCluster);
-  onDecided({ grantIds: verdict.grantIds, as: ofCluster.as?.user.slice(0, MAX_TOLD_NAME) });
+  const { as } = ofCluster;
+  onDecided({ grantIds: verdict.grantIds, as: as?.user.slice(0, MAX_TOLD_NAME), asGroups: as?.groups });
   if (verdict.kind === 'refused') throw verdict.failure;
   const granted = { asked: ofCluster, everyGroup: everyGroup(rules) };
   return { cluster, principal, atMs: nowMs, identity: verdict.identity, address, granted };

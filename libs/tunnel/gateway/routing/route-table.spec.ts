@@ -66,6 +66,17 @@ describe('the owners of a cluster', () => {
     expect(owners(0)).toEqual([ids.b]);
   });
 
+  it('say by which link, as long as there is one alone', () => {
+    const key = announce(ids.b);
+    table.setGateway(beat(ids.b, 1), 0);
+    const linkOf = (): string | undefined => table.owners(CLUSTER, 0)[0]?.sessionId;
+    expect(linkOf()).toBe(key.split('.').at(-1));
+    const another = announce(ids.b);
+    expect(linkOf()).toBeUndefined();
+    table.removeSession(key, 0);
+    expect(linkOf()).toBe(another.split('.').at(-1));
+  });
+
   it('go when their session or their replica does', () => {
     const key = announce(ids.b);
     table.setGateway(beat(ids.b, 1), 0);

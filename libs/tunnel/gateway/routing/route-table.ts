@@ -5,6 +5,8 @@ export interface RouteOwner {
   readonly credential: string;
   readonly instance: string;
   readonly relayAddress: string;
+  /** Of the one link that it holds of the cluster; absent: there are several, and it chooses. */
+  readonly sessionId?: string | undefined;
 }
 
 interface GatewayRecord {
@@ -85,16 +87,18 @@ export class RouteTable {
   owners(clusterId: string, nowMs: number): RouteOwner[] {
     const leases = [...(this.#sessions.get(clusterId)?.values() ?? [])];
     const generation = Math.max(...leases.map((lease) => lease.generation));
-    const instances = new Set(
-      leases.filter((lease) => lease.generation === generation).map((lease) => lease.gatewayInstance),
-    );
+    const newest = leases.filter((lease) => lease.generation === generation);
+    const instances = new Set(newest.map((lease) => lease.gatewayInstance));
     instances.delete(this.#options.ownInstance);
     return [...instances]
       .map((instance) => this.#gateways.get(instance))
       .filter((record) => record !== undefined)
       .filter((record) => !(this.#silent(record, nowMs) && record.probeFailed))
       .sort((a, b) => this.#rank(a, nowMs) - this.#rank(b, nowMs) || a.heartbeat.inFlight - b.heartbeat.inFlight)
-      .map(({ heartbeat: { credential, instance, relayAddress } }) => ({ credential, instance, relayAddress }));
+      .map(({ heartbeat: { credential, instance, relayAddress } }) => {
+        const [link, another] = newest.filter((lease) => lease.gatewayInstance === instance);
+        return { credential, instance, relayAddress, sessionId: another ? undefined : link?.sessionId };
+      });
   }
 
   /** Does a replica that beats hold a link of this cluster? */
