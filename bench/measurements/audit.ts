@@ -1,7 +1,7 @@
 import { systemClock } from '@fairlead/clock';
 import type { LoadResult } from '../load/load-generator.js';
 import { BenchError } from '../process/bench-error.js';
-import { cpuSeconds } from '../process/cpu-time.js';
+import { threadSeconds } from '../process/cpu-time.js';
 import type { RowName } from '../rows.js';
 import { SMALL_GET } from '../systems/api-objects.js';
 import { AUDIT_OBJECT } from '../systems/audit.js';
@@ -74,23 +74,43 @@ function waiting(what: Asked, p50: RowName, p99: RowName): Measurement {
   };
 }
 
-/** Of the gateway alone, for each request of sixteen clients, until what it put on record is handed on. */
+/** Of the gateway alone, for each request of sixteen clients, until what it put on record is handed on, and without what it does anyway. */
 function cpuOf(what: Asked, row: RowName): Measurement {
   return {
     rows: [row],
     systems: SYSTEMS,
     abreast: true,
     async run(bench) {
-      const cpu = async (): Promise<number> => (await cpuSeconds(bench.system.pids('gateway'))) ?? Number.NaN;
-      const { result, each } = await perRequest(bench, cpu, async () => {
+      const { system, signal } = bench;
+      const [pid = Number.NaN] = system.pids('gateway');
+      const cpu = async (): Promise<number> => (await threadSeconds(pid)) ?? Number.NaN;
+      const probe = probeOf(system);
+      const idle = await grownMeanwhile(cpu, () => systemClock.sleep(IDLE_MS, signal));
+      const answeredBefore = await probe.requests();
+      const busy = await grownMeanwhile(cpu, async () => {
         const asked = await askInTurns(bench, what, CLIENTS);
         // All as long, whether or not there is something to hand on.
-        await systemClock.sleep(HANDED_ON_MS, bench.signal);
+        await systemClock.sleep(HANDED_ON_MS, signal);
         return asked;
       });
-      return unlessFailed(result, () => ({ [row]: each * MICROSECONDS }), this.rows);
+      const own = busy.grown - (idle.grown * busy.seconds) / idle.seconds;
+      const each = own / ((await probe.requests()) - answeredBefore);
+      return unlessFailed(busy.result, () => ({ [row]: each * MICROSECONDS }), this.rows);
     },
   };
+}
+
+interface Grown<T> {
+  readonly result: T;
+  readonly grown: number;
+  readonly seconds: number;
+}
+
+async function grownMeanwhile<T>(read: () => Promise<number>, run: () => Promise<T>): Promise<Grown<T>> {
+  const [before, beganMs] = [await read(), systemClock.monotonicMs()];
+  const result = await run();
+  const seconds = (systemClock.monotonicMs() - beganMs) / 1_000;
+  return { result, grown: (await read()) - before, seconds };
 }
 
 /** Group syncs for each write. */
