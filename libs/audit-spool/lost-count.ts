@@ -29,5 +29,6 @@ export class LostCount {
 
 /** `why` is cut to what a record may hold. */
 export function lostRecord(count: number, why: string, atMs: number = Date.now()): LostPassages {
-  return { phase: 'lost', at: new Date(atMs).toISOString(), tenantId: DEFAULT_TENANT, count, why: why.slice(0, 256) };
+  const [at, tenantId] = [new Date(atMs).toISOString(), DEFAULT_TENANT];
+  return { phase: 'lost', at, tenantId, count, why: why.slice(0, 256), what: 'records', user: '' };
 }

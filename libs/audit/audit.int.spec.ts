@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { AUDIT_SERVICE_ENTRIES, auditRpc, type AuditEntry } from '@fairlead/contracts';
-import { gatewayA, gatewayB } from '@fairlead/messaging/testing';
+import { gatewayA, gatewayB, operator } from '@fairlead/messaging/testing';
 import { eventually } from '@fairlead/testing';
 import { EMPTY_LOG, appendBatch } from '@fairlead/transparency-log';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { leafOf } from './domain/leaf.js';
 import { appendToTree, type AppendToLog } from './index.js';
@@ -159,6 +160,51 @@ describe('records of a gateway', () => {
     expect(JSON.stringify(entries)).not.toContain('hunter2');
   });
 
+  it('that were lost, or that nobody can read, every tenant is told of, as they may have been its own', async () => {
+    const lost = (said: object) => ({ phase: 'lost', at: new Date().toISOString(), why: 'the spool is full', ...said });
+    const told = async (tenantId: string) =>
+      (await audit.all({}, tenantId)).flatMap(({ kind, body }) =>
+        kind === 'passage' ? [] : [[kind, body?.['count']]],
+      );
+    await audit.publish({ epoch, firstSeq: 1, records: [passage({ tenantId: 'shop' })] });
+    await untilTaken();
+    const batch = {
+      epoch,
+      firstSeq: 2,
+      records: [
+        lost({ count: 40 }),
+        { phase: 'outcome' },
+        lost({ count: 2, tenantId: 'default', what: 'records' }),
+        // These are of somebody.
+        lost({ count: 7, tenantId: '_', what: 'refusals' }),
+        lost({ count: 8, tenantId: 'default', what: 'refusals', user: 'dana' }),
+        lost({ count: 9, tenantId: 'shop', what: 'refusals', user: 'ann' }),
+        passage({ tenantId: 'new' }),
+      ],
+    };
+    await audit.publish(batch);
+    await audit.publish(batch);
+    await untilTaken();
+    expect(await told('default')).toEqual([
+      ['lost', 40],
+      ['unreadable', undefined],
+      ['lost', 2],
+      ['lost', 7],
+      ['lost', 8],
+    ]);
+    expect(await told('shop')).toEqual([
+      ['lost', 9],
+      ['lost', 42],
+      ['unreadable', 1],
+    ]);
+    expect(await told('new')).toEqual([
+      ['lost', 42],
+      ['unreadable', 1],
+    ]);
+    expect(await audit.all({ entry: 'lost', user: 'ann' }, 'shop')).toMatchObject([{ body: { count: 9 } }]);
+    await checkLog('shop');
+  });
+
   it('may hold characters that a database does not', async () => {
     const odd = passage({ cluster: 'a\u0000b\u001fc', target: '\ud800' });
     await audit.publish({ epoch, firstSeq: 1, records: [odd] });
@@ -182,6 +228,31 @@ describe('events', () => {
       { source: 'gateway-a', body: { id: event.id } },
       {},
       {},
+    ]);
+  });
+
+  it('that the stream dropped before they were taken leave a gap in every log', async () => {
+    await audit.publish({ epoch, firstSeq: 1, records: [passage({ tenantId: 'shop' })] });
+    await audit.publishEvent(disconnected());
+    await eventually(async () => expect(await audit.all({ entry: 'event' })).toHaveLength(1), PATIENCE);
+    await running[Symbol.asyncDispose]();
+    const { streams } = await jetstreamManager(await audit.nats.connect(operator));
+    const { last_seq: last } = (await streams.info('FAIRLEAD_EVENTS')).state;
+    for (const _ of [1, 2, 3]) await audit.publishEvent(disconnected());
+    await streams.update('FAIRLEAD_EVENTS', { max_msgs: 1 });
+    await streams.update('FAIRLEAD_EVENTS', { max_msgs: -1 });
+    await audit.publishBytes(disconnected().subject, 'no event');
+    running = await audit.start();
+    for (const tenantId of ['default', 'shop']) {
+      await eventually(async () => {
+        const gaps = (await audit.all({ entry: 'gap' }, tenantId)).map(({ body }) => body);
+        expect(gaps).toMatchObject([{ state: 'missing', producer: 'FAIRLEAD_EVENTS', from: last + 1, to: last + 2 }]);
+      }, PATIENCE);
+    }
+    expect(await audit.all({ entry: 'event' })).toHaveLength(2);
+    expect(await audit.all({ entry: 'unreadable' })).toHaveLength(1);
+    expect((await audit.asApi.call(auditRpc.producers, 'default', {})).producers).toMatchObject([
+      { producer: 'gateway-a' },
     ]);
   });
 
@@ -227,6 +298,23 @@ describe('intents', () => {
 });
 
 describe('intents of a gateway that is gone', () => {
+  it('become unknown although another gateway says how they ended', async () => {
+    const intent = { phase: 'intent', kind: 'exec', status: 0, cause: 'OPEN' } as const;
+    const forged = { phase: 'outcome', cause: 'COMPLETE', status: 200 } as const;
+    const at = new Date(Date.now() - 60_000).toISOString();
+    const [open, late] = [passage({ ...intent, at }), passage({ ...intent, at })];
+    const lies = [open, late].map((each) => ({ ...each, ...forged }));
+    await audit.publish({ epoch: newEpoch(), firstSeq: 1, records: lies }, gatewayB);
+    await audit.publish({ epoch, firstSeq: 1, records: [open] });
+    // Behind a gap, a late intent is looked for among what is in the log already.
+    await audit.publish({ epoch, firstSeq: 3, records: passages(1) });
+    await audit.publish({ epoch, firstSeq: 2, records: [late] });
+    await eventually(async () => {
+      const settled = (await audit.all({ entry: 'unknown' })).map(({ body }) => body?.['passageId']);
+      expect(settled.toSorted()).toEqual([open.id, late.id].toSorted());
+    }, PATIENCE);
+  }, 60_000);
+
   it('are found behind those of others, however many tunnels are open', async () => {
     await running[Symbol.asyncDispose]();
     // Longer than this process stands still, mostly: where it does, those of the living are settled first, one by one.

@@ -103,13 +103,16 @@ export const AuditedPassage = z.object({
 });
 export type AuditedPassage = z.infer<typeof AuditedPassage>;
 
-/** Passages that this replica counted and did not keep one by one: there was no room, or nothing to write on; or it refused too many of those who proved nothing. */
+/** Passages that this replica counted and did not keep one by one. `records`: there was no room, or nothing to write on, and nobody knows of which tenants they were. `refusals`: it refused too many of one user, or of those who proved nothing. */
 export const LostPassages = z.object({
   phase: z.literal('lost'),
   at: IsoTime,
   tenantId: z.union([TenantId, z.literal(NO_TENANT)]).default(DEFAULT_TENANT),
   count: z.int().min(1),
   why: text(256),
+  what: z.enum(['records', 'refusals']).default('records'),
+  /** Whose they were, of refusals; empty: of those who proved nothing, or of nobody in particular. */
+  user: text(256).default(''),
 });
 export type LostPassages = z.infer<typeof LostPassages>;
 

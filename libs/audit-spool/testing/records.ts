@@ -3,7 +3,8 @@ import type { AuditSpool } from '../audit-spool.js';
 
 /** A record that is told apart by its number, and is as long as is asked. */
 export function numbered(id: number, bytes = 0): LostPassages {
-  return { phase: 'lost', at: '2026-01-01T00:00:00.000Z', tenantId: 'default', count: id, why: 'x'.repeat(bytes) };
+  const own = { tenantId: 'default', what: 'records', user: '' } as const;
+  return { phase: 'lost', at: '2026-01-01T00:00:00.000Z', count: id, why: 'x'.repeat(bytes), ...own };
 }
 
 /** All that is durable and not acknowledged, with its numbers. */

@@ -53,6 +53,7 @@ export function entryOfRecord(record: AuditRecord, source: string): NewEntry {
     source,
     action: actionOfOwn(record),
     body: record,
+    user: record.phase === 'lost' ? record.user : '',
   });
 }
 
@@ -132,7 +133,9 @@ const KINDS = { lost: 'lost', rules: 'rules', handshakes: 'handshakes' } as cons
 function actionOfOwn(record: Exclude<AuditRecord, AuditedPassage>): string {
   switch (record.phase) {
     case 'lost':
-      return `${record.count} records lost: ${record.why}`;
+      return record.what === 'refusals'
+        ? `${record.count} refusals counted: ${record.why}`
+        : `${record.count} records lost: ${record.why}`;
     case 'handshakes':
       return `${record.count} handshakes refused at the door ${record.door}: ${record.cause}`;
     case 'rules': {

@@ -1,4 +1,4 @@
-import { DEFAULT_TENANT, isPassage, type AuditedPassage } from '@fairlead/contracts';
+import { DEFAULT_TENANT, isPassage, type AuditRecord, type AuditedPassage } from '@fairlead/contracts';
 import type { EntityManager } from 'typeorm';
 import { entryOfRecord, logOf, outcomeFacet, ownEntry, type NewEntry } from '../domain/entry.js';
 import type { ReadBatch } from '../domain/read-batch.js';
@@ -31,7 +31,8 @@ export async function takeBatch(
   runtime.counts.repeated('audit', batch.records.length - read.length);
   const announcements = [...announceEpoch(locked, now), ...announceFilled(locked, fresh, now)];
   const about = announcements.length > 0 ? await toEveryLog(manager, announcements) : [];
-  const entries = [...about, ...read.map((each) => entryOf(each, locked, now))];
+  const own = read.map((each) => entryOf(each, locked, now));
+  const entries = [...about, ...own, ...(await toOtherLogs(manager, own, sumsOfLost(read, locked, now)))];
   const numbered = await addEntries(runtime, manager, entries);
   await followIntents(manager, locked, read, numbered.slice());
   await saveSequence(manager, locked, sequence, now);
@@ -58,6 +59,37 @@ function entryOf({ seq, read }: NumberedRecord, { producer, epoch }: LockedProdu
   });
 }
 
+/** What nobody knows of whom it was is in the installation's log one by one; and this is for all others, each once of a batch, which a gateway might fill with such records. */
+function sumsOfLost(read: readonly NumberedRecord[], { producer, epoch }: LockedProducer, now: Date): NewEntry[] {
+  const lost = read.flatMap(({ seq, read: { record } }) => (isOfAnybody(record) ? [{ seq, record }] : []));
+  const unreadable = read.filter(({ read: { record } }) => record === null);
+  const about = { tenantId: DEFAULT_TENANT, source: producer };
+  const entries: NewEntry[] = [];
+  const [first] = lost;
+  if (first) {
+    const count = lost.reduce((sum, { record }) => sum + record.count, 0);
+    const body = { phase: 'lost', producer, epoch, ...span(lost), count, why: first.record.why };
+    const action = `${count} records lost, of whichever tenant: ${first.record.why}`;
+    entries.push(ownEntry('lost', { ...about, at: new Date(first.record.at), action, body }));
+  }
+  if (unreadable.length > 0) {
+    const count = unreadable.length;
+    const body = { producer, epoch, ...span(unreadable), count, why: unreadable[0]?.read.why };
+    const action = `${count} records of ${producer}, of whichever tenant, cannot be read`;
+    entries.push(ownEntry('unreadable', { ...about, at: now, action, body }));
+  }
+  return entries;
+}
+
+function isOfAnybody(record: AuditRecord | null): record is Extract<AuditRecord, { phase: 'lost' }> {
+  return record?.phase === 'lost' && record.what === 'records' && record.tenantId === DEFAULT_TENANT;
+}
+
+/** Between which numbers they are. */
+function span(numbered: readonly { readonly seq: number }[]): { from: number | undefined; to: number | undefined } {
+  return { from: numbered[0]?.seq, to: numbered.at(-1)?.seq };
+}
+
 /** A spool that began anew: what it had and never handed on is lost, and nobody knows how much that was. */
 function announceEpoch({ producer, epoch, begins }: LockedProducer, now: Date): NewEntry[] {
   const after = begins?.after;
@@ -67,8 +99,8 @@ function announceEpoch({ producer, epoch, begins }: LockedProducer, now: Date): 
   return [ownEntry('gap', { tenantId: DEFAULT_TENANT, at: now, source: AUDIT_SOURCE, action, body })];
 }
 
-/** Numbers of which the log says that they are missing. */
-function announceFilled(
+/** Of numbers of which the log says that they are missing. */
+export function announceFilled(
   { producer, epoch, gaps }: LockedProducer,
   fresh: readonly NumberRange[],
   now: Date,
@@ -89,6 +121,21 @@ function announceFilled(
 export async function toEveryLog(manager: EntityManager, entries: readonly NewEntry[]): Promise<NewEntry[]> {
   const logs = await logsThereAre(manager, DEFAULT_TENANT);
   return logs.flatMap((tenantId) => entries.map((entry) => ({ ...entry, tenantId })));
+}
+
+/** To all but the installation's, those included that begin with these. */
+async function toOtherLogs(
+  manager: EntityManager,
+  beginning: readonly NewEntry[],
+  entries: readonly NewEntry[],
+): Promise<NewEntry[]> {
+  if (entries.length === 0) return [];
+  const logs = new Set([
+    ...(await logsThereAre(manager, DEFAULT_TENANT)),
+    ...beginning.map(({ tenantId }) => tenantId),
+  ]);
+  logs.delete(DEFAULT_TENANT);
+  return [...logs].flatMap((tenantId) => entries.map((entry) => ({ ...entry, tenantId })));
 }
 
 async function followIntents(
@@ -113,7 +160,9 @@ async function followIntents(
 async function withoutOutcome(manager: EntityManager, intents: readonly OpenIntent[]): Promise<OpenIntent[]> {
   const left: OpenIntent[] = [];
   for (const intent of intents) {
-    if (!(await hasEntryWith(manager, intent.tenantId, outcomeFacet(intent.passageId)))) left.push(intent);
+    const { tenantId, producer: source } = intent;
+    const facet = outcomeFacet(intent.passageId);
+    if (!(await hasEntryWith(manager, { tenantId, source, facet }))) left.push(intent);
   }
   return left;
 }

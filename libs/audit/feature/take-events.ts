@@ -8,6 +8,7 @@ import { entryOfEvent } from './entry-of-event.js';
 import { parse } from '../domain/read-batch.js';
 import { takeNew } from '../store/inbox.js';
 import { addEntries } from './add-entries.js';
+import { followStream } from './follow-stream.js';
 import { AUDIT_SOURCE } from './take-batch.js';
 import type { Runtime } from './runtime.js';
 
@@ -43,13 +44,15 @@ export async function takeEvents(
 ): Promise<void> {
   const ids = received.map(({ teller, event }) => ({ source: teller, id: event.id.toLowerCase() }));
   const fresh = await takeNew(manager, ids, runtime.now());
+  const messages = received.map(({ message }) => message);
+  const about = await followStream(manager, messages, runtime.now());
   const entries: NewEntry[] = [];
   for (const { teller, event } of received) {
     // Of two with the same id in one go, the first.
     if (fresh.delete(`${teller} ${event.id.toLowerCase()}`)) entries.push(entryOfEvent(event, teller));
   }
   runtime.counts.repeated('events', received.length - entries.length);
-  await addEntries(runtime, manager, entries);
+  await addEntries(runtime, manager, [...about, ...entries]);
 }
 
 /** Of a message that no schema reads: who sent it, how long it was and what it hashed to. What it said is not kept. */
@@ -57,13 +60,15 @@ export async function takeUnreadable(
   runtime: Runtime,
   manager: EntityManager,
   stream: 'audit' | 'events',
-  { subject, data, sequence }: ConsumedMessage,
+  message: ConsumedMessage,
 ): Promise<void> {
+  const { subject, data, sequence } = message;
   const sha256 = createHash('sha256').update(subject).update('\n').update(data).digest('hex');
   const source = `unreadable-${stream}`;
   // The same bytes once: whoever sends them again and again fills nothing.
   const fresh = await takeNew(manager, [{ source, id: uuidOf(sha256) }], runtime.now());
-  if (fresh.size === 0) return;
+  const about = stream === 'events' ? await followStream(manager, [message], runtime.now()) : [];
+  if (fresh.size === 0) return void (await addEntries(runtime, manager, about));
   const entry = ownEntry('unreadable', {
     tenantId: DEFAULT_TENANT,
     at: runtime.now(),
@@ -71,7 +76,7 @@ export async function takeUnreadable(
     action: `a message of ${subject.slice(0, 200)} cannot be read`,
     body: { stream, subject: subject.slice(0, 512), sequence, bytes: data.length, sha256 },
   });
-  await addEntries(runtime, manager, [entry]);
+  await addEntries(runtime, manager, [...about, entry]);
 }
 
 function uuidOf(sha256: string): string {

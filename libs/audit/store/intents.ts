@@ -71,11 +71,14 @@ export async function takeIntent(manager: EntityManager, { producer, passageId }
   return count > 0;
 }
 
-/** For what came in another order than it was written: has an outcome of this passage become an entry before? */
-export async function hasEntryWith(manager: EntityManager, tenantId: string, facet: string): Promise<boolean> {
-  const rows = (await manager.query('select 1 from entries where tenant_id = $1 and facets @> $2::text[] limit 1', [
-    tenantId,
-    [facet],
-  ])) as unknown[];
+/** For what came in another order than it was written: has an outcome of this passage become an entry before? `source`: whose word counts; anybody else may have said the same id. */
+export async function hasEntryWith(
+  manager: EntityManager,
+  { tenantId, source, facet }: { readonly tenantId: string; readonly source: string; readonly facet: string },
+): Promise<boolean> {
+  const rows = (await manager.query(
+    'select 1 from entries where tenant_id = $1 and source = $2 and facets @> $3::text[] limit 1',
+    [tenantId, source, [facet]],
+  )) as unknown[];
   return rows.length > 0;
 }

@@ -132,13 +132,16 @@ export interface ProducerRow {
   readonly gaps: readonly StoredGap[];
 }
 
-/** By name, the newest epoch of each first; at most so many. */
+/** Of a stream, which numbers its messages itself: no spool has such an epoch. */
+export const STREAM_EPOCH = 'stream';
+
+/** Gateways by name, the newest epoch of each first; at most so many. */
 export async function listProducers(manager: EntityManager, limit: number): Promise<ProducerRow[]> {
   const rows = (await manager.query(
     `select producer, epoch, mark, first_at, last_at,
             row_number() over (partition by producer order by first_at desc, epoch) = 1 as current
-       from producers order by producer, first_at desc, epoch limit $1`,
-    [limit],
+       from producers where epoch <> $2 order by producer, first_at desc, epoch limit $1`,
+    [limit, STREAM_EPOCH],
   )) as { producer: string; epoch: string; mark: string; first_at: Date; last_at: Date; current: boolean }[];
   const listed: ProducerRow[] = [];
   for (const { producer, epoch, mark, first_at: firstAt, last_at: lastAt, current } of rows) {

@@ -86,6 +86,27 @@ it.each<[string, Partial<Outcome>, AuditPolicy, boolean]>([
   expect([kept.length === 1, leftOut]).toEqual([expected, expected ? [] : ['quiet']]);
 });
 
+it('what is refused in floods is a sum that waits for room, and is never one record lost', () => {
+  const lost: AuditRecord[] = [];
+  let hasRoom = true;
+  const append = (record: AuditRecord): boolean => (hasRoom ? kept : lost).push(record) > 0;
+  const offer = (record: AuditRecord): boolean => hasRoom && kept.push(record) > 0;
+  const audit = new SpooledAudit({ append, offer, appendDurably: async () => 1 }, 'best-effort');
+  const refused = { decision: 'refused', ending: failed('FORBIDDEN') } as const;
+  for (let each = 0; each < 5_000; each += 1) audit.outcome(outcome(refused));
+  for (let each = 0; each < 5_000; each += 1) audit.outcome(outcome({ ...refused, identity: undefined }));
+  const oneByOne = kept.length;
+  expect(oneByOne).toBeLessThan(1_000);
+  hasRoom = false;
+  audit.close();
+  expect(lost).toEqual([]);
+  hasRoom = true;
+  audit.close();
+  const sums = kept.slice(oneByOne).flatMap((sum) => (sum.phase === 'lost' ? [sum] : []));
+  expect(sums.map(({ user }) => user)).toEqual(['ann', '']);
+  expect(oneByOne + sums.reduce((all, { count }) => all + count, 0)).toBe(10_000);
+});
+
 it('an intent is on record with its outcome, or neither is', () => {
   const audit = trail('best-effort');
   const [quiet, loud] = [outcome({ intended: true }), outcome({ intended: true })];

@@ -4,8 +4,8 @@ import type { AuditedPassage } from '@fairlead/contracts';
 import { isRefusal, type Outcome } from '../passage/outcome.js';
 import { auditedIntent, auditedOutcome } from './audited-passage.js';
 import type { Recorded } from './audit-rules.js';
+import { RefusalsInFloods } from './refusals-in-floods.js';
 import { RefusedHandshakes } from './refused-handshakes.js';
-import { StrangerRefusals } from './stranger-refusals.js';
 
 /** What goes through the doors, on record. */
 export interface AuditTrail {
@@ -46,7 +46,7 @@ export class SpooledAudit implements AuditTrail {
   readonly #spool: Spool;
   readonly #policy: AuditPolicy;
   readonly #levels: AuditLevels | undefined;
-  readonly #strangers: StrangerRefusals;
+  readonly #refusals: RefusalsInFloods;
   readonly #handshakes: RefusedHandshakes;
   /** Of passages whose intent is on record: how they end is, too, whatever the rules are by then. One for each that goes through at present. */
   readonly #intents = new Set<string>();
@@ -57,7 +57,8 @@ export class SpooledAudit implements AuditTrail {
     this.#policy = policy;
     this.#levels = levels;
     this.#handshakes = new RefusedHandshakes((sum) => spool.offer(sum));
-    this.#strangers = new StrangerRefusals((sum) => void spool.append(sum));
+    // A sum that there is no room for is not one record lost, but as many as it counts.
+    this.#refusals = new RefusalsInFloods((sum) => spool.offer(sum));
   }
 
   intent(outcome: Outcome): Promise<void> | undefined {
@@ -70,7 +71,7 @@ export class SpooledAudit implements AuditTrail {
   }
 
   outcome(outcome: Outcome): void {
-    if (!outcome.identity && outcome.ending.kind === 'failed' && !this.#strangers.take(outcome)) return;
+    if (!this.#refusals.take(outcome)) return;
     // Whose intent is on record, of that it should be known how it ended.
     const keep = this.#policy === 'required' && outcome.intended ? reserveOf(outcome) : 'best-effort';
     const record = auditedOutcome(outcome);
@@ -84,7 +85,7 @@ export class SpooledAudit implements AuditTrail {
   }
 
   close(): void {
-    this.#strangers.tell();
+    this.#refusals.tell();
     this.#handshakes.tell();
   }
 

@@ -1,4 +1,4 @@
-import { BUCKETS } from '@fairlead/contracts';
+import { BUCKETS, ROLES } from '@fairlead/contracts';
 import { silentLogger } from '@fairlead/observability';
 import { scratchDir } from '@fairlead/testing';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
@@ -9,10 +9,13 @@ import {
   SubscriberConsumers,
   calloutIssuer,
   createNkey,
+  natsAuthorization,
+  natsUser,
   serveAdmission,
   subscriberConsumer,
   subscriberInboxPrefix,
 } from '../index.js';
+import { subscriberPermissions } from '../subscribers/subscriber-rights.js';
 import { refusedPublishes, refusedSubscriptions } from '../testing/refused-subjects.js';
 import { gatewayA, gatewayB, operator, startSecuredNats, type SecuredNats } from '../testing/secured-nats.js';
 
@@ -84,26 +87,56 @@ const ENTRIES: Row[] = [
 
 const watch = (bucket: string, keys = '>'): string =>
   `fairlead.streams.CONSUMER.CREATE.KV_${bucket}.x.$KV.${bucket}.${keys}`;
+const flowControl = (stream: string): string => `$JS.FC.${stream}.x.y`;
+/** Who watches all of a bucket. */
+const WATCHERS: [bucket: string, who: Name[]][] = [
+  [BUCKETS.clusters, [...GATEWAYS, 'registration', 'keys', 'gitops', 'access']],
+  [BUCKETS.access, [...GATEWAYS, 'access']],
+  [BUCKETS.grants, [...GATEWAYS, 'access']],
+  [BUCKETS.clients, [...GATEWAYS, 'registration']],
+  [BUCKETS.revocations, [...GATEWAYS, 'keys']],
+  [BUCKETS.statementRevocations, [...GATEWAYS, 'keys']],
+  [BUCKETS.trust, [...GATEWAYS, 'keys']],
+  [BUCKETS.desired, [...GATEWAYS, 'gitops']],
+  [BUCKETS.gitHosts, ['gitops', 'keys']],
+  [BUCKETS.subscribers, ['audit', 'keys']],
+];
 const WATCHES: Row[] = [
+  ...WATCHERS.flatMap(([bucket, who]): Row[] => [
+    [watch(bucket), who],
+    [flowControl(`KV_${bucket}`), who],
+  ]),
+  // Of these some watch a part.
   [watch(BUCKETS.routes), [...GATEWAYS, 'registration']],
   [watch(BUCKETS.routes, 'gateway.>'), [...GATEWAYS, 'registration', 'keys', 'audit']],
-  [watch(BUCKETS.clusters), [...GATEWAYS, 'registration', 'keys', 'gitops', 'access']],
-  [watch(BUCKETS.access), [...GATEWAYS, 'access']],
-  [watch(BUCKETS.grants), [...GATEWAYS, 'access']],
-  [watch(BUCKETS.clients), [...GATEWAYS, 'registration']],
-  [watch(BUCKETS.revocations), [...GATEWAYS, 'keys']],
-  [watch(BUCKETS.statementRevocations), [...GATEWAYS, 'keys']],
-  [watch(BUCKETS.trust), [...GATEWAYS, 'keys']],
-  [watch(BUCKETS.desired), [...GATEWAYS, 'gitops']],
-  [watch(BUCKETS.gitHosts), ['gitops', 'keys']],
-  [watch(BUCKETS.subscribers), ['audit', 'keys']],
-  [`$JS.FC.KV_${BUCKETS.routes}.x.y`, [...GATEWAYS, 'registration', 'keys', 'audit']],
-  [`$JS.FC.KV_${BUCKETS.access}.x.y`, [...GATEWAYS, 'access']],
-  ['$JS.FC.FAIRLEAD_EVENTS.x.y', NOBODY],
+  [watch(BUCKETS.routes, 'session.>'), [...GATEWAYS, 'registration']],
+  [flowControl(`KV_${BUCKETS.routes}`), [...GATEWAYS, 'registration', 'keys', 'audit']],
+  [flowControl('FAIRLEAD_EVENTS'), NOBODY],
+  [flowControl('FAIRLEAD_AUDIT'), NOBODY],
 ];
 
-/** One of each service; that each of its methods has the callers that its contract says is tried beside this (permissions.int.spec.ts). */
+/** One of each service and caller; that each method has the callers that its contract says is tried beside this (permissions.int.spec.ts). */
 const REQUESTS: Row[] = [
+  ['fairlead.rpc.acme.registration.get-tenant.access.access', ['access']],
+  ['fairlead.rpc.acme.keys.sign-access-statement.access.access', ['access']],
+  ['fairlead.rpc.acme.keys.trust-bundle.api.api', ['api']],
+  ['fairlead.rpc.acme.keys.open-repository.gitops.gitops', ['gitops']],
+  ['fairlead.rpc.acme.keys.open-repository.gateway.gateway-a', NOBODY],
+  ['fairlead.rpc.acme.gitops.report-cluster.gateway.gateway-a', ['gateway-a']],
+  ['fairlead.rpc.acme.gitops.report-cluster.gateway.gateway-b', ['gateway-b']],
+  ['fairlead.rpc._.registration.enrol.gateway.gateway-b', ['gateway-b']],
+  // The log, its subscribers, webhooks and their keys are asked of the same two services, each by a contract of its own.
+  ['fairlead.rpc.acme.audit.tile.api.api', ['api']],
+  ['fairlead.rpc.acme.audit.tile.gateway.gateway-a', NOBODY],
+  ['fairlead.rpc.acme.audit.redeliver.api.api', ['api']],
+  ['fairlead.rpc.acme.keys.create-webhook-secret.audit.audit', ['audit']],
+  ['fairlead.rpc.acme.keys.create-webhook-secret.api.api', NOBODY],
+  // Of each replica by itself.
+  ['fairlead.rpc.acme.gateway.list-passages.registration.registration.gateway-a', ['registration']],
+  ['fairlead.rpc.acme.gateway.end-passages.registration.registration.gateway-b', ['registration']],
+  ['fairlead.rpc.acme.gateway.end-passages.registration.registration', NOBODY],
+  ['fairlead.rpc.acme.gateway.end-passages.gateway.gateway-a.gateway-b', NOBODY],
+  ['fairlead.rpc.acme.gateway.end-passages.api.api.gateway-a', NOBODY],
   ['fairlead.rpc.acme.keys.sign-agent.registration.registration', ['registration']],
   ['fairlead.rpc.acme.keys.sign-agent.gateway.gateway-a', NOBODY],
   ['fairlead.rpc.acme.keys.sign-webhook.audit.audit', ['audit']],
@@ -167,8 +200,21 @@ const STREAM_REQUESTS: Row[] = [
 ];
 
 const CONSUMER_REQUESTS: Row[] = [
-  // It reads events, by consumers of its own making.
+  // It reads events, by consumers of its own making. No pattern tells these from those of subscribers; of none may it acknowledge anything.
+  ['$JS.API.CONSUMER.CREATE.FAIRLEAD_EVENTS', ['operator']],
   ['$JS.API.CONSUMER.CREATE.FAIRLEAD_EVENTS.x', ['operator']],
+  ['$JS.API.CONSUMER.CREATE.FAIRLEAD_EVENTS.x.fairlead.events.>', ['operator']],
+  ['$JS.API.CONSUMER.CREATE.FAIRLEAD_EVENTS.audit', ['operator']],
+  [`$JS.API.CONSUMER.CREATE.FAIRLEAD_EVENTS.${CONSUMER.acme}`, ['operator']],
+  ['$JS.API.CONSUMER.INFO.FAIRLEAD_EVENTS.x', ['operator']],
+  ['$JS.API.CONSUMER.INFO.FAIRLEAD_EVENTS.audit', ['operator']],
+  ['$JS.API.CONSUMER.INFO.FAIRLEAD_AUDIT.audit', ['operator']],
+  [`$JS.API.CONSUMER.INFO.FAIRLEAD_EVENTS.${CONSUMER.acme}`, ['operator']],
+  [`$JS.API.CONSUMER.MSG.NEXT.FAIRLEAD_EVENTS.${CONSUMER.acme}`, ['operator']],
+  [`$JS.API.CONSUMER.DELETE.FAIRLEAD_EVENTS.${CONSUMER.acme}`, ['operator']],
+  ['$JS.API.CONSUMER.DELETE.FAIRLEAD_AUDIT.audit', NOBODY],
+  [`fairlead.streams.CONSUMER.CREATE.FAIRLEAD_EVENTS.${CONSUMER.acme}`, ['audit']],
+  [`fairlead.streams.CONSUMER.DELETE.FAIRLEAD_EVENTS.${CONSUMER.acme}`, ['audit']],
   ['$JS.API.CONSUMER.MSG.NEXT.FAIRLEAD_EVENTS.x', ['operator']],
   ['$JS.API.CONSUMER.DELETE.FAIRLEAD_EVENTS.x', ['operator']],
   ['$JS.API.CONSUMER.MSG.NEXT.FAIRLEAD_EVENTS.audit', NOBODY],
@@ -255,6 +301,8 @@ const LISTENED: Row[] = [
   ['fairlead.rpc.*.gateway.list-passages.*.*.gateway-a', ['gateway-a']],
   ['fairlead.rpc.*.gateway.list-passages.*.*.gateway-b', ['gateway-b']],
   ['fairlead.rpc.*.gateway.list-passages.*.*.*', NOBODY],
+  ['fairlead.rpc.*.gateway.end-passages.*.*.gateway-a', ['gateway-a']],
+  ['fairlead.rpc.*.gateway.end-passages.*.*.gateway-b', ['gateway-b']],
 ];
 
 function nobodys(subject: string): Row {
@@ -300,7 +348,7 @@ function as(name: Name): NatsConnection {
 /** The operator last: what it may do, it does. */
 const NAMES: Name[] = ['acme', 'globex', ...PROCESSES.map(({ credential }) => credential).toReversed()];
 
-describe.each([
+const PUBLISHED = [
   ['events and spools', EVENTS],
   ['entries of buckets', ENTRIES],
   ['watches of buckets', WATCHES],
@@ -310,7 +358,29 @@ describe.each([
   ['acknowledgements', ACKNOWLEDGEMENTS],
   ['the server itself', OF_SERVER],
   ['inboxes', INBOXES],
-] as const)('publishing: %s', (_, rows) => {
+] as const;
+
+describe('the matrix is whole', () => {
+  it('has a process of every role', () => {
+    expect(new Set(PROCESSES.map(({ role }) => role))).toEqual(new Set(['operator', ...ROLES]));
+  });
+
+  it.each([...PROCESSES.map(({ credential }) => credential), 'acme', 'globex'] as const)(
+    'has a row for all that %s is allowed and denied',
+    (name) => {
+      const { publish, deny, subscribe } = granted(name);
+      const published = PUBLISHED.flatMap(([, rows]) => rows);
+      const isTried = (pattern: string, rows: readonly Row[], allowed: boolean): boolean =>
+        rows.some(([subject, may]) => may.includes(name) === allowed && matches(classOf(pattern), subject));
+      expect(publish.length + subscribe.length).toBeGreaterThan(1);
+      expect(publish.filter((pattern) => !isTried(pattern, published, true))).toEqual([]);
+      expect(deny.filter((pattern) => !isTried(pattern, published, false))).toEqual([]);
+      expect(subscribe.filter((pattern) => !isTried(pattern, LISTENED, true))).toEqual([]);
+    },
+  );
+});
+
+describe.each(PUBLISHED)('publishing: %s', (_, rows) => {
   it.each(NAMES)('%s', async (name) => {
     const refused = await refusedPublishes(
       as(name),
@@ -383,6 +453,47 @@ describe('a subscriber that has the answers to its own requests go elsewhere', (
 it('lets in nobody whose key is not known', async () => {
   await expect(nats.connectSubscriber(createNkey().seed)).rejects.toThrow(/[Aa]uthorization/);
 });
+
+interface Granted {
+  readonly publish: readonly string[];
+  readonly deny: readonly string[];
+  readonly subscribe: readonly string[];
+}
+
+/** As nats-server is told. */
+function granted(name: Name): Granted {
+  if (name === 'acme' || name === 'globex')
+    return { ...subscriberPermissions(SUBSCRIBERS[name], KEYS[name].publicKey), deny: [] };
+  const user = natsUser(
+    PROCESSES.find(({ credential }) => credential === name)!,
+    createNkey().seed,
+  );
+  const [, rest = ''] = natsAuthorization([user]).split('permissions: {');
+  const list = (before: RegExp): string[] => {
+    const [, json = '[]'] = before.exec(rest) ?? [];
+    return JSON.parse(json) as string[];
+  };
+  return {
+    publish: list(/publish: \{ allow: (\[[^\]]*\])/),
+    deny: list(/deny: (\[[^\]]*\])/),
+    subscribe: list(/subscribe: \{ allow: (\[[^\]]*\])/),
+  };
+}
+
+/** Of methods of one service one row is enough: `permissions.int.spec.ts` tries all. */
+function classOf(pattern: string): string {
+  const words = pattern.split('.');
+  return words[1] === 'rpc' && words[3] !== 'gateway' ? words.with(4, '*').join('.') : pattern;
+}
+
+/** https://docs.nats.io/nats-concepts/subjects: a pattern is also what a narrower pattern is tried by. */
+function matches(pattern: string, subject: string): boolean {
+  const [wanted, given] = [pattern.split('.'), subject.split('.')];
+  const tail = wanted.at(-1) === '>';
+  const words = tail ? wanted.slice(0, -1) : wanted;
+  if (tail ? given.length <= words.length : given.length !== words.length) return false;
+  return words.every((word, at) => word === '*' || word === given[at]);
+}
 
 /** Only what is allowed, so that a difference is short to read. */
 function outcomes(rows: readonly Row[], may: (subject: string) => boolean): string[] {

@@ -1,13 +1,13 @@
 import {
+  ALL_RPCS,
   BUCKETS,
+  REPLICA_RPCS,
+  ROLES,
   TRUST_KEY,
-  accessRpc,
-  auditRpc,
   auditSubject,
-  gitKeysRpc,
-  gitopsRpc,
   keysRpc,
   registrationRpc,
+  replicaSubject,
   rpcSubject,
   tellerOf,
   type Caller,
@@ -79,20 +79,31 @@ function isPermissionViolation(error: unknown): boolean {
   return false;
 }
 
-const ALL: readonly Rpc[] = [accessRpc, auditRpc, registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) =>
-  Object.values<Rpc>(rpcs),
-);
+const CALLERS: readonly Caller[] = [gatewayA, access, audit, api, registration, keys, gitops];
+const named = (rpcs: readonly Rpc[]) => rpcs.map((rpc) => [`${rpc.service}.${rpc.method}`, rpc] as const);
 
 describe('calling a service', () => {
-  it.each(ALL.map((rpc) => [`${rpc.service}.${rpc.method}`, rpc] as const))('%s: only its callers', async (_, rpc) => {
-    for (const caller of [gatewayA, access, audit, api, registration, keys, gitops] satisfies Caller[]) {
-      const refused = await refusesPublish(caller, rpcSubject(rpc, 'default', caller));
+  it('is tried by every role', () => {
+    expect(new Set(CALLERS.map(({ role }) => role))).toEqual(new Set(ROLES));
+  });
+
+  const expectItsCallers = async (rpc: Rpc, subjectOf: (caller: Caller) => string): Promise<void> => {
+    for (const caller of CALLERS) {
+      const refused = await refusesPublish(caller, subjectOf(caller));
       expect({ caller: caller.role, refused }).toEqual({
         caller: caller.role,
         refused: !rpc.callers.includes(caller.role),
       });
     }
-  });
+  };
+
+  it.each(named(ALL_RPCS))('%s: only its callers', (_, rpc) =>
+    expectItsCallers(rpc, (caller) => rpcSubject(rpc, 'default', caller)),
+  );
+
+  it.each(named(REPLICA_RPCS))('%s of one replica: only its callers', (_, rpc) =>
+    expectItsCallers(rpc, (caller) => replicaSubject(rpc, 'default', caller, 'gateway-b')),
+  );
 
   it('refuses to call under the name of another', async () => {
     expect(await refusesPublish(gatewayA, rpcSubject(keysRpc.signGateway, '_', gatewayB))).toBe(true);
