@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LostPassages } from './audit.js';
 import { IsoTime } from './primitives.js';
 
 const EntryNumber = z.int().min(1);
@@ -25,9 +26,16 @@ const UnknownEntry = z.object({
   beganAt: IsoTime,
 });
 
-/** A record of a gateway, or a whole message, that no schema reads. */
+/** What a gateway lost of whichever tenant, as each tenant is told that it may have been its own: the sum of one batch. */
+const LostEntry = z.union([
+  LostPassages,
+  z.object({ phase: z.literal('lost'), ...ofSpool, ...range, count: EntryNumber, why: z.string().max(256) }),
+]);
+
+/** A record of a gateway, or a whole message, that no schema reads; `count`: several records, as each tenant is told of them. */
 const UnreadableEntry = z.union([
   z.object({ ...ofSpool, seq: EntryNumber, why: z.string().max(1_024) }),
+  z.object({ ...ofSpool, ...range, count: EntryNumber, why: z.string().max(1_024) }),
   z.object({
     stream: z.enum(['audit', 'events']),
     subject: z.string().max(512),
@@ -65,6 +73,7 @@ const BegunAnewEntry = z.object({
 
 /** What the audit service says itself in an entry, by the kind of that. Part of the public contract: docs/audit-records.md. */
 export const AUDIT_SERVICE_ENTRIES = {
+  lost: LostEntry,
   gap: GapEntry,
   unknown: UnknownEntry,
   unreadable: UnreadableEntry,

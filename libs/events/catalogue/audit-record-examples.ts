@@ -53,7 +53,18 @@ const passage = {
 /** Of each kind, the bodies that it may have: one for each of its forms. */
 export const RECORD_EXAMPLES: Readonly<Record<RecordKind, readonly object[]>> = {
   passage: [passage],
-  lost: [{ phase: 'lost', at: AT, tenantId: 'default', count: 17, why: 'no space left on device' }],
+  lost: [
+    {
+      phase: 'lost',
+      at: AT,
+      tenantId: 'default',
+      count: 17,
+      why: 'no space left on device',
+      what: 'records',
+      user: '',
+    },
+    { phase: 'lost', ...spool, from: 4_700, to: 4_711, count: 17, why: 'no space left on device' },
+  ],
   handshakes: [
     {
       phase: 'handshakes',
@@ -87,6 +98,7 @@ export const RECORD_EXAMPLES: Readonly<Record<RecordKind, readonly object[]>> = 
   unknown: [{ passageId: PASSAGE_ID, intent: 120_394, ...spool, beganAt: AT }],
   unreadable: [
     { ...spool, seq: 813, why: 'identity.kind: invalid_value' },
+    { ...spool, from: 813, to: 815, count: 2, why: 'identity.kind: invalid_value' },
     { stream: 'audit', subject: 'fairlead.audit.gateway-a', sequence: 90_210, bytes: 13, sha256: DIGEST },
   ],
   retention: [

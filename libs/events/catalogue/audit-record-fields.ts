@@ -98,11 +98,24 @@ const PASSAGE: Readonly<Record<string, AboutField>> = {
   ),
 };
 
+const SPOOL = {
+  producer: about('Credential of the gateway; of events, the stream that they are in.'),
+  epoch: about('Of its spool: another one whenever that begins without what it had.'),
+};
+const RANGE = { from: about('The first number that was given there.'), to: about('The last one.') };
+
 const LOST: Readonly<Record<string, AboutField>> = {
   phase: about('Always this.'),
   at: about('When it was counted.'),
   tenantId: about('Whose passages they were; `_`: nobody had proved to be of any.'),
   count: about('So many passages are on record by this number alone.'),
+  what: about(
+    '`records`: there was no room, and nobody knows of which tenants they were. `refusals`: there were too many, of one user or of strangers.',
+  ),
+  user: about('Whose refusals they were; empty: of strangers, or of nobody in particular.'),
+  passages: about('Ids of passages that were lost when they were over: nobody tells any more how these ended.'),
+  ...SPOOL,
+  ...RANGE,
   why: about('A full disk, or more refusals of strangers than are kept one by one.'),
 };
 
@@ -131,12 +144,6 @@ const HANDSHAKES: Readonly<Record<string, AboutField>> = {
   'addresses[].count': about('How many of them.'),
 };
 
-const SPOOL = {
-  producer: about('Credential of the gateway.'),
-  epoch: about('Of its spool: another one whenever that begins without what it had.'),
-};
-const RANGE = { from: about('The first number that the spool gave.'), to: about('The last one.') };
-
 const GAP: Readonly<Record<string, AboutField>> = {
   state: about('What there is to say.'),
   ...SPOOL,
@@ -154,6 +161,8 @@ const UNKNOWN: Readonly<Record<string, AboutField>> = {
 
 const UNREADABLE: Readonly<Record<string, AboutField>> = {
   ...SPOOL,
+  ...RANGE,
+  count: about('How many records of one batch.'),
   seq: about('The number that the spool gave it.'),
   why: about('Which field, and what is wrong with it; not what stands there.'),
   stream: about('Where it came by.'),

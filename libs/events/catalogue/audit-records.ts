@@ -2,7 +2,6 @@ import {
   AUDIT_SERVICE_ENTRIES,
   AuditedPassage,
   HandshakesRefused,
-  LostPassages,
   RulesInForce,
   type AuditEntryKind,
 } from '@fairlead/contracts';
@@ -13,7 +12,6 @@ import { jsonSchemaOf, type JsonSchema } from './json-schema.js';
 /** Of each kind of entry but `event`, whose body is a CloudEvent, what its body is. The compiler asks for it. */
 export const RECORDS: Readonly<Record<Exclude<AuditEntryKind, 'event'>, z.ZodType>> = {
   passage: AuditedPassage,
-  lost: LostPassages,
   handshakes: HandshakesRefused,
   rules: RulesInForce,
   ...AUDIT_SERVICE_ENTRIES,
