@@ -125,7 +125,7 @@ function filtered(command: Command): Command {
         'requests of who was turned away: at the door, beyond it (401 or 403 of the agent or the cluster), or anywhere',
       ).choices(['door', 'beyond', 'anywhere']),
     )
-    .option('--status <code>', 'of requests: what they were answered with, such as 403', wholeNumber)
+    .option('--status <code>', 'of requests: what they were answered with, such as 403', entryCount)
     .option('--type <type>', 'of events: grant.created, cluster.deleted, …')
     .addOption(
       new Option('--entry <kind>', 'only such entries').choices([
