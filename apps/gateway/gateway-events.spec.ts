@@ -51,7 +51,7 @@ describe('a stream', () => {
   const named = { namespace: long(253), object: `services/${long(253)}`, container: long(253) };
   const stream = { ...asked, ...named, command: Array.from({ length: 32 }, () => long(256)) };
   const ids = { streamId: crypto.randomUUID(), tenantId: 'default', clusterId: session.clusterId };
-  const sums = { status: 101, bytesUp: 1, bytesDown: 2, durationMs: 3 };
+  const sums = { status: 101, atDoor: false, bytesUp: 1, bytesDown: 2, durationMs: 3 };
 
   it.each(['opened', 'refused', 'ended'] as const)('is told as %s, however long what was asked for is', (phase) => {
     const asGroups = Array.from({ length: 40 }, () => LONG);

@@ -78,7 +78,8 @@ export function reaches(narrowing: CompiledNarrowing, attributes: RequestAttribu
   return meansKind(narrowing, attributes) && reachesPlace(narrowing, attributes);
 }
 
-function countsAsCreate({ verb, subresource }: ResourceRequest): boolean {
+/** Whoever may do this runs something there: it is allowed and denied as `create`, whatever its method. */
+export function countsAsCreate({ verb, subresource }: ResourceRequest): boolean {
   return verb === PROXY || COUNT_AS_CREATE.has(subresource);
 }
 

@@ -15,6 +15,7 @@ const text = (max: number) => z.string().max(max);
 
 /** What a request asked a kube-apiserver for, as that reads it. */
 const AuditedResource = z.object({
+  /** As it was decided about: of exec, attach, port-forward and proxy `create`, whatever the method. */
   verb: text(64),
   apiGroup: text(253),
   resource: text(253),

@@ -172,6 +172,27 @@ describe('what goes through the doors is on record', () => {
     expect(outcome).toMatchObject({ phase: 'outcome', id: intent?.id, status: 403, decision: 'allowed' });
   });
 
+  it('a shell that is refused at the door as a shell, with its command, as an event, too', async () => {
+    const carol = { ...installation, token: await installation.addLogin('carol') };
+    const asked = EXEC.map((line) => line.replace('/web/', '/refused-exec/'));
+    const before = replica.streams.length;
+    await eventually(async () => expect(await rawRequest(carol, replica, asked)).toContain('HTTP/1.1 404'));
+    await installation.putGrants({ kind: 'user', name: 'carol' }, {});
+    await eventually(async () => expect(await rawRequest(carol, replica, asked)).toContain('HTTP/1.1 403'));
+    const told = replica.streams.slice(before);
+    const event = { phase: 'refused', user: 'carol', clusterId: installation.cluster.clusterId, atDoor: true };
+    expect(told.find(({ reason }) => reason === 'NOT_FOUND')).toMatchObject({ ...event, status: 404 });
+    expect(told.at(-1)).toMatchObject({ ...event, reason: 'FORBIDDEN', status: 403, stream: { command: ['ls', '-l'] } });
+    const [record] = await audited(1, ({ resource, status }) => resource?.name === 'refused-exec' && status === 403);
+    expect(record).toMatchObject({
+      kind: 'exec',
+      method: 'GET',
+      resource: { verb: 'create', subresource: 'exec' },
+      stream: { protocol: 'websocket', container: 'app', command: ['ls', '-l'], stdin: true, tty: false },
+      decision: 'refused',
+    });
+  });
+
   it('a tunnel of the CONNECT door and a connection out of a cluster', async () => {
     const before = passagesIn(await recorded()).filter(({ kind }) => kind === 'tunnel').length;
     const { status, socket, plain } = await through();

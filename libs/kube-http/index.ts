@@ -23,4 +23,4 @@ export { requestHop, type HopAnswer, type UpstreamAnswer, type UpstreamRequest }
 export { ordinaryAnswer, switchProtocols } from './answer-upgrade.js';
 export { readStreamRequest, type StreamRequest } from './stream-request.js';
 export { tellUpstreamMs, upstreamMs } from './upstream-time.js';
-export { readUpgrade, requestUpgrade, upgradeHeaders, type Upgrade } from './upgrade.js';
+export { protocolAsked, readUpgrade, requestUpgrade, upgradeHeaders, type Upgrade } from './upgrade.js';

@@ -22,9 +22,8 @@ export interface Upgrade {
  */
 export function readUpgrade({ httpVersion, method, rawHeaders }: IncomingMessage): Upgrade {
   if (httpVersion !== '1.1') throw refused('only HTTP/1.1 has upgrades');
-  const asked = valuesOf(rawHeaders, 'upgrade');
-  const protocol = PROTOCOLS.find((each) => each.toLowerCase() === asked[0]?.toLowerCase());
-  if (asked.length !== 1 || !protocol) throw refused(`an upgrade must name one protocol, ${PROTOCOLS.join(' or ')}`);
+  const protocol = protocolAsked(rawHeaders);
+  if (!protocol) throw refused(`an upgrade must name one protocol, ${PROTOCOLS.join(' or ')}`);
   if (bodyFraming(rawHeaders) !== 'none') throw refused('an upgrade has no body');
   if (protocol === 'SPDY/3.1') {
     return { protocol, offered: new Set(valuesOf(rawHeaders, 'x-stream-protocol-version')), acceptKey: undefined };
@@ -37,6 +36,13 @@ export function readUpgrade({ httpVersion, method, rawHeaders }: IncomingMessage
     offered: new Set(valuesOf(rawHeaders, 'sec-websocket-protocol')),
     acceptKey: createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64'),
   };
+}
+
+/** The one that an upgrade names, whether or not the rest of it is in order; undefined: none of ours, or several. */
+export function protocolAsked(rawHeaders: RawHeaders): Upgrade['protocol'] | undefined {
+  const asked = valuesOf(rawHeaders, 'upgrade');
+  if (asked.length !== 1) return undefined;
+  return PROTOCOLS.find((each) => each.toLowerCase() === asked[0]?.toLowerCase());
 }
 
 /** Asks the next hop for it, or says that it was agreed to: the headers of one hop, which are dropped from what is passed on. */

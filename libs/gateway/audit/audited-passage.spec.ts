@@ -72,7 +72,8 @@ it('says who did what, where, by what right, and how it ended', () => {
     grantIds: outcome.grounds?.grantIds.slice(0, 8),
     grantIdsCut: true,
     session: 'session-1',
-    resource: { verb: 'get', resource: 'pods', subresource: 'exec', namespace: 'web', name: 'cart-0' },
+    // A GET, and allowed as `create`.
+    resource: { verb: 'create', resource: 'pods', subresource: 'exec', namespace: 'web', name: 'cart-0' },
     url: null,
     stream: { protocol: 'websocket', container: 'app', command: ['sh', '-c', 'ls'], stdin: true },
     decision: 'allowed',

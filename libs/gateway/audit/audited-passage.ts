@@ -1,3 +1,4 @@
+import { countsAsCreate, type RequestAttributes } from '@fairlead/access-rules';
 import { NO_TENANT, type AuditedPassage } from '@fairlead/contracts';
 import { DOORS } from '../passage/door-table.js';
 import { causeOf, clusterIdOf, type Asked, type Grounds, type Identity, type Outcome } from '../passage/outcome.js';
@@ -102,7 +103,7 @@ function identityOf({ kind, name, proof, groups = [], session = '' }: Identity):
 
 function attributesOf({ attributes }: Asked): Pick<AuditedPassage, 'resource' | 'url'> {
   if (!attributes) return { resource: null, url: null };
-  const verb = attributes.verb.slice(0, LONGEST.verb);
+  const verb = verbOf(attributes).slice(0, LONGEST.verb);
   if (attributes.kind === 'url') return { resource: null, url: { verb, path: attributes.path.slice(0, LONGEST.path) } };
   const { apiGroup, resource, subresource, namespace, name } = attributes;
   const cut = (text: string): string => text.slice(0, LONGEST.name);
@@ -117,6 +118,11 @@ function attributesOf({ attributes }: Asked): Pick<AuditedPassage, 'resource' | 
     },
     url: null,
   };
+}
+
+/** As it was decided about: a shell by WebSocket is a GET, by SPDY a POST, and both need `create`. */
+function verbOf(attributes: RequestAttributes): string {
+  return attributes.kind === 'resource' && countsAsCreate(attributes) ? 'create' : attributes.verb;
 }
 
 function streamOf({ stream }: Asked): AuditedPassage['stream'] {

@@ -112,12 +112,13 @@ export class OutcomeRecorder {
 
 function streamEventOf(outcome: Outcome, phase: StreamEvent['phase']): StreamEvent | undefined {
   const { asked, cluster, identity, ending } = outcome;
-  if (!asked.stream || !cluster || !identity) return undefined;
+  const clusterId = cluster?.clusterId ?? asked.clusterId;
+  if (!asked.stream || clusterId === undefined || !identity) return undefined;
   return {
     phase,
     streamId: outcome.requestId,
     tenantId: identity.tenantId,
-    clusterId: cluster.clusterId,
+    clusterId,
     user: identity.name,
     address: outcome.address,
     stream: asked.stream,
@@ -127,6 +128,7 @@ function streamEventOf(outcome: Outcome, phase: StreamEvent['phase']): StreamEve
     // What the cluster itself refuses has no code of ours.
     reason: phase === 'opened' ? 'OK' : ending.kind === 'answered' ? `HTTP_${ending.status}` : causeOf(ending),
     status: ending.status ?? 0,
+    atDoor: outcome.decision === 'refused',
     bytesUp: outcome.bytesUp,
     bytesDown: outcome.bytesDown,
     durationMs: Math.round(outcome.durationMs),

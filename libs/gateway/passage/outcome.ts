@@ -44,6 +44,8 @@ export interface Asked {
   readonly target?: { readonly host: string; readonly port: number } | undefined;
   /** The cluster's name as it was asked for, whether or not there is one. */
   readonly cluster?: string | undefined;
+  /** Of the cluster of that name, if their tenant has one, whether or not they may know of it: for events alone. */
+  readonly clusterId?: string | undefined;
   /** Of a request at the Kubernetes API door, if they can be read. They name objects: for the audit alone. */
   readonly attributes?: RequestAttributes | undefined;
   /** Path and query for the kube-apiserver, as `auditedUri` leaves them: for the audit alone. */

@@ -15,9 +15,18 @@ export function kindOfStream({ kind }: Pick<StreamRequest, 'kind'>): PassageKind
   return STREAMS[kind];
 }
 
-/** Of one that is answered. */
+const SUBRESOURCES: ReadonlyMap<string, PassageKind> = new Map([
+  ['exec', 'exec'],
+  ['attach', 'attach'],
+  ['portforward', 'port-forward'],
+  ['proxy', 'proxy'],
+]);
+
+/** Of one that is answered. What asks for a shell is one in whatever form it came: a kubelet behind `nodes/…/proxy` runs commands by a plain POST. */
 export function kindOfRequest(attributes: RequestAttributes | undefined): PassageKind {
   if (attributes?.kind !== 'resource') return 'request';
-  if (attributes.verb === 'watch') return 'watch';
-  return attributes.resource === 'pods' && attributes.subresource === 'log' ? 'log' : 'request';
+  const { verb, resource, subresource } = attributes;
+  if (verb === 'watch') return 'watch';
+  if (resource === 'pods' && subresource === 'log') return 'log';
+  return verb === 'proxy' ? 'proxy' : (SUBRESOURCES.get(subresource) ?? 'request');
 }

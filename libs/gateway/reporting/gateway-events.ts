@@ -28,7 +28,7 @@ export interface Refusal {
   readonly suppressed?: number;
 }
 
-/** A stream into a cluster (exec, attach, port-forward), when it is opened, refused, or over. Each is told: an audit has no holes. */
+/** A stream into a cluster (exec, attach, port-forward), when it is opened, refused, or over. Each is told; of those that one user is refused at the door, some. */
 export interface StreamEvent {
   readonly phase: 'opened' | 'refused' | 'ended';
   /** The same in all that is told of one. */
@@ -48,6 +48,8 @@ export interface StreamEvent {
   readonly reason: string;
   /** As the user saw it. */
   readonly status: number;
+  /** It was turned away by this replica, before it was let on. */
+  readonly atDoor: boolean;
   readonly bytesUp: number;
   readonly bytesDown: number;
   readonly durationMs: number;

@@ -1,20 +1,21 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { rateLimitedRefusals } from './rate-limited-refusals.js';
-import type { GatewayEvents, Refusal } from './gateway-events.js';
+import type { GatewayEvents, Refusal, StreamEvent } from './gateway-events.js';
 
 let nowMs = 0;
 let told: Refusal[] = [];
+let streams: string[] = [];
 let events: GatewayEvents;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  [nowMs, told] = [0, []];
+  [nowMs, told, streams] = [0, [], []];
   const nothing = (): void => undefined;
   const inner = {
     agentConnected: nothing,
     agentDisconnected: nothing,
     accessRefused: (it: Refusal) => void told.push(it),
-    stream: () => undefined,
+    stream: ({ user }: StreamEvent) => void streams.push(user),
     administratorUsed: () => undefined,
   };
   events = rateLimitedRefusals(inner, { monotonicMs: () => nowMs });
@@ -81,4 +82,15 @@ it('one identity that is refused without end leaves the others theirs', () => {
   expect(told).toHaveLength(51);
   pass(60_000);
   expect(told.at(-1)).toMatchObject({ clusterId: 'one', suppressed: 949 });
+});
+
+it('of streams that one user is refused at the door fifty are told, and whatever was let on', () => {
+  const stream = (user: string, atDoor: boolean): void =>
+    events.stream({ tenantId: 'default', user, atDoor } as StreamEvent);
+  for (let n = 0; n < 200; n += 1) stream('eve', true);
+  stream('ann', true);
+  for (let n = 0; n < 100; n += 1) stream('bob', false);
+  expect(streams.filter((user) => user === 'eve')).toHaveLength(50);
+  expect(streams.filter((user) => user === 'ann')).toHaveLength(1);
+  expect(streams.filter((user) => user === 'bob')).toHaveLength(100);
 });

@@ -17,13 +17,15 @@ const ALL_STRANGERS = '';
 /**
  * The same events, but of refusals, which anybody can cause as fast as the network carries them, only some: beyond the rate
  * the newest waits a minute and says how many it stands for. Strangers have a rate per address and one together; each
- * user, client and cluster that proved itself has its own, which no stranger can use up.
+ * user, client and cluster that proved itself has its own, which no stranger can use up. Of streams that a user is refused at the door as many are told; each has a refusal
+ * besides, and that has the count.
  */
 export function rateLimitedRefusals(
   events: GatewayEvents,
   clock: Pick<Clock, 'monotonicMs'> = systemClock,
 ): GatewayEvents {
   const known = new KeyedRateLimit(KNOWN);
+  const streams = new KeyedRateLimit(KNOWN);
   const addresses = new KeyedRateLimit(STRANGER);
   const strangers = new TokenBucket(STRANGERS, clock.monotonicMs());
   const summaries = new Map<string, { newest: Refusal; suppressed: number }>();
@@ -49,6 +51,10 @@ export function rateLimitedRefusals(
       const who = identityOf(refusal);
       if (isTold(who, refusal)) events.accessRefused(refusal);
       else suppress(who, refusal);
+    },
+    stream: (event) => {
+      const { atDoor, tenantId, user } = event;
+      if (!atDoor || streams.take(`${tenantId} ${user}`, clock.monotonicMs())) events.stream(event);
     },
   };
 }

@@ -5,7 +5,7 @@ import { auditedUri } from '../../audit/audited-uri.js';
 import type { Directory, Principal } from '../../directory.js';
 import type { DoorConnections } from '../../limits/connection-shares.js';
 import type { DoorPassages } from '../../passage/door-passages.js';
-import type { Ending } from '../../passage/outcome.js';
+import type { Asked, Ending } from '../../passage/outcome.js';
 import type { Passage, Registered } from '../../passage/passage.js';
 import { addressOf, askedHostOf, arrivalOf } from './addressed.js';
 import { admit, authenticate, hasLapsed, whyShutOut, type Admission } from './authorize.js';
@@ -69,13 +69,14 @@ async function carry(
 
 /**
  * Who asks, and for what: the passage of a request, or of an upgrade, up to where it may go on. Throws what it is refused for, as `authenticate`,
- * `addressOf`, `admit` and the limits do.
+ * `addressOf`, `admit` and the limits do. `streamOf`: what an upgrade asks for, which is on record whether or not it is let in.
  */
 export function admitRequest(
   context: KubeApiContext,
   passage: Passage,
   incoming: DoorRequest,
   host: AskedHost,
+  streamOf: (target: string) => Pick<Asked, 'stream'> = () => ({}),
 ): Admission {
   const { directory, connections } = context;
   const nowMs = Date.now();
@@ -87,7 +88,9 @@ export function admitRequest(
   passage.identify({ kind: 'user', id: user, name: user, tenantId, proof, groups, session: principal.sessionId });
   const address = addressOf(host, incoming.url ?? '/');
   const attributes = attributesOf(method, address.target);
-  passage.ask({ attributes, uri: auditedUri(address.target, attributes) });
+  passage.ask({ attributes, uri: auditedUri(address.target, attributes), ...streamOf(address.target) });
+  const named = directory.clusterByName(address.cluster);
+  if (named?.tenantId === tenantId) passage.ask({ clusterId: named.clusterId });
   const asked = { method, address, rawHeaders, attributes };
   const admission = admit(directory, principal, asked, nowMs, (on) => passage.decided(on));
   const connection = connectionOf(incoming);

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import {
   ordinaryAnswer,
+  protocolAsked,
   readStreamRequest,
   readUpgrade,
   requestUpgrade,
@@ -13,7 +14,7 @@ import {
   type Upgrade,
 } from '@fairlead/kube-http';
 import { TunnelConnection, bridge } from '@fairlead/tunnel/link';
-import type { Ending } from '../../passage/outcome.js';
+import type { Asked, Ending } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
 import { askedHostOf, arrivalOf } from './addressed.js';
 import type { Admission } from './authorize.js';
@@ -75,9 +76,11 @@ interface Requested {
 async function serve(context: KubeApiContext, passage: Passage, requested: Requested): Promise<Ending> {
   const { incoming, outgoing, host, socket, early } = requested;
   const { requestId } = passage;
-  const admission = admitRequest(context, passage, incoming, host);
+  const protocol = protocolAsked(incoming.rawHeaders);
+  const streamOf = (target: string): Pick<Asked, 'stream'> =>
+    protocol ? { stream: { ...readStreamRequest(target), protocol } } : {};
+  const admission = admitRequest(context, passage, incoming, host, streamOf);
   const upgrade = readUpgrade(incoming);
-  passage.ask({ stream: { ...readStreamRequest(admission.address.target), protocol: upgrade.protocol } });
   const bytes = { toTunnel: 0, fromTunnel: 0 };
   const ending = new AbortController();
   let tunnel: Duplex | undefined;
