@@ -1,5 +1,6 @@
 import type { AuditEntry } from '@fairlead/contracts';
 import { stringify } from 'csv-stringify/sync';
+import { SAID_COLUMNS, saidOf } from './said-columns.js';
 
 /** At the end of an export, and nowhere else. */
 export interface ExportTrailer {
@@ -29,7 +30,6 @@ const COLUMNS = [
   'cluster',
   'action',
   'decision',
-  'body',
 ] as const;
 
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
@@ -47,9 +47,9 @@ export const EXPORT_FORMATS = {
   csv: {
     mediaType: 'text/csv',
     extension: 'csv',
-    header: csv([COLUMNS]),
-    rows: (entries) => csv(entries.map((entry) => COLUMNS.map((column) => cellOf(entry[column])))),
-    trailer: ({ count, through }) => csv([['complete', count, through, ...COLUMNS.slice(3).map(() => '')]]),
+    header: csv([[...COLUMNS, ...SAID_COLUMNS, 'body']]),
+    rows: (entries) => csv(entries.map(rowOf)),
+    trailer: ({ count, through }) => csv([['complete', count, through, ...[...COLUMNS, ...SAID_COLUMNS, 'body'].slice(3).map(() => '')]]),
   },
 } as const satisfies Record<string, ExportFormat>;
 
@@ -72,8 +72,13 @@ function csv(rows: readonly (readonly (string | number)[])[]): string {
   return stringify(rows as (string | number)[][], { escape_formulas: true });
 }
 
-function cellOf(value: AuditEntry[(typeof COLUMNS)[number]]): string | number {
-  if (typeof value === 'number') return value;
-  if (typeof value === 'string') return value.replaceAll(/\p{Cc}/gu, ' ');
-  return value === null ? '' : JSON.stringify(value);
+function rowOf(entry: AuditEntry): (string | number)[] {
+  const { body } = entry;
+  const said = saidOf(body ?? {});
+  const cells = [...COLUMNS.map((column) => entry[column]), ...SAID_COLUMNS.map((column) => said[column])];
+  return [...cells.map(cellOf), body === null ? '' : JSON.stringify(body)];
+}
+
+function cellOf(value: string | number): string | number {
+  return typeof value === 'number' ? value : value.replaceAll(/\p{Cc}/gu, ' ');
 }

@@ -37,6 +37,9 @@ function logOf(size: number, failsBehind = Infinity) {
 
 const numbersOf = (text: string): number[] => [...text.matchAll(/"number":(\d+)/g)].map(([, number]) => Number(number));
 
+const HEADING =
+  'number,at,recordedAt,kind,source,user,cluster,action,decision,passage,verb,resource,namespace,status,address,container,command,body\n';
+
 describe('an export', () => {
   const given = { access: allowed, format: EXPORT_FORMATS.ndjson, signal: never };
 
@@ -86,6 +89,19 @@ describe('an export', () => {
     expect(numbersOf(Buffer.concat(chunks).toString())).toHaveLength(1_000);
   });
 
+  it('as CSV has what went through a door in columns of its own, which are no formulas either', () => {
+    const resource = { verb: 'create', resource: 'pods', subresource: 'exec', namespace: 'shop', name: 'cart-0' };
+    const stream = { container: 'app', command: ['=1+1', '-c'] };
+    const passage = { kind: 'exec', status: 403, address: '192.0.2.7', resource, url: null, target: '', stream };
+    const [row = ''] = EXPORT_FORMATS.csv.rows([{ ...auditEntry(1), body: passage }]).split('\n');
+    expect(row).toContain(`,exec,create,pods/cart-0/exec,shop,403,192.0.2.7,app,'=1+1 -c,"{""kind"":""exec"",`);
+    const data = { kind: 'attach', status: 200, actor: { address: '::1' }, object: 'pods/a', namespace: 'b', command: [] };
+    const [event = ''] = EXPORT_FORMATS.csv.rows([{ ...auditEntry(2), body: { data } }]).split('\n');
+    expect(event).toContain(',attach,,pods/a,b,200,::1,,,');
+    const nonsense = { kind: 7, resource: 'x', stream: { command: 'ls' }, data: [], status: 'y' };
+    expect(EXPORT_FORMATS.csv.rows([{ ...auditEntry(3), body: nonsense }])).toContain(',,,,,,,,,"{""kind"":7');
+  });
+
   it('as CSV is a table whose every cell a spreadsheet shows as it is', () => {
     const odd: AuditEntry = {
       ...auditEntry(7),
@@ -95,10 +111,10 @@ describe('an export', () => {
       body: null,
     };
     const { csv } = EXPORT_FORMATS;
-    expect(csv.header).toBe('number,at,recordedAt,kind,source,user,cluster,action,decision,body\n');
-    expect(csv.rows([odd])).toBe(`7,${odd.at},${odd.recordedAt},event,access,"'=HYPERLINK(""http://x"")",'+1,a @b,,\n`);
+    expect(csv.header).toBe(HEADING);
+    expect(csv.rows([odd])).toBe(`7,${odd.at},${odd.recordedAt},event,access,"'=HYPERLINK(""http://x"")",'+1,a @b,,,,,,,,,,\n`);
     expect(csv.rows([auditEntry(1)]).trimEnd()).toMatch(/,"\{""type"":""dev\.fairlead\.grant\.created\.v1""\}"$/);
-    expect(csv.trailer({ complete: true, count: 1, through: 9 })).toBe('complete,1,9,,,,,,,\n');
+    expect(csv.trailer({ complete: true, count: 1, through: 9 })).toBe(`complete,1,9${','.repeat(15)}\n`);
   });
 
   it.each([
