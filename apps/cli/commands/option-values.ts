@@ -47,9 +47,9 @@ export function entryCount(text: string): number {
 }
 
 /** Of an entry of an audit log, from 1 on. */
-export function entryNumber(text: string): number {
+export function entryNumber(text: string, next = 'see: fairlead audit search'): number {
   if (ENTRIES.test(text) && Number(text) > 0) return Number(text);
-  throw usage(`${text} is no number of an entry`, 'see fairlead audit search, or fairlead subscriber dead-letters');
+  throw usage(`${text} is no number of an entry: they begin with 1`, next);
 }
 
 export function portNumber(text: string): number {
@@ -72,14 +72,37 @@ export function pairs(text: string, before: Readonly<Record<string, string>> | u
 
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 } as const;
 
-/** `2026-03-01T08:00:00Z`, or an age such as `7d`, as the first. */
+/** `2026-03-01` begins with that day in UTC; a time carries its zone, so that nobody has to guess; `7d` is an age. */
 export function timeOrAge(text: string, now: Date): string {
-  const age = /^(\d{1,5})([mhdw])$/.exec(text);
-  const atMs = age
-    ? now.getTime() - Number(age[1]) * UNITS_MS[age[2] as keyof typeof UNITS_MS]
-    : /^\d{4}-\d{2}-\d{2}/.test(text)
-      ? Date.parse(text)
-      : Number.NaN;
-  if (!Number.isNaN(atMs)) return new Date(atMs).toISOString();
-  throw usage(`${text} is no time`, 'write 2026-03-01T08:00:00Z, or an age such as 7d');
+  return periodOf(text, now).from;
+}
+
+/** The same of what ends there: `2026-03-01` with that day, so that it is included. */
+export function endTimeOrAge(text: string, now: Date): string {
+  return periodOf(text, now).until;
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Both are the same but of a day, which is a whole one. */
+function periodOf(text: string, now: Date): { readonly from: string; readonly until: string } {
+  const at = new Date(startMs(text, now));
+  if (Number.isNaN(at.getTime()))
+    throw usage(`${text} is no time`, 'write 2026-03-01, 2026-03-01T08:00:00Z, or an age such as 7d');
+  const until = DAY.test(text) ? new Date(at.getTime() + UNITS_MS.d) : at;
+  return { from: at.toISOString(), until: until.toISOString() };
+}
+
+function startMs(text: string, now: Date): number {
+  const [, amount, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
+  if (amount !== undefined) return now.getTime() - Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
+  const isWritten = DAY.test(text) || TIME.test(text);
+  return isWritten && isInCalendar(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
+}
+
+/** 31 November is read as a day of December. */
+function isInCalendar(day: string): boolean {
+  const at = new Date(`${day}T00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(day);
 }
