@@ -1,11 +1,9 @@
-import { TILE_WIDTH, decodeEntryBundle, isCommittedBody, tileAt, type TileReader } from '@fairlead/transparency-log';
-import { z } from 'zod';
+import { TILE_WIDTH, decodeEntryBundle, tileAt, type TileReader } from '@fairlead/transparency-log';
 import type { ApiClient } from '../session/api-client.js';
 import { AuditEvidenceList } from '../session/audit-log-answers.js';
-import { parseJson } from '../session/parse-json.js';
+import { isCommitted } from './entry-evidence.js';
+import type { ExportFile } from './export-file.js';
 import { statementIn, type LogStatement } from './log-statements.js';
-
-const Leaf = z.object({ v: z.literal(1), commitment: z.base64().length(44) });
 
 export interface BodiesVerdict {
   /** Entries whose body is the one that was logged. */
@@ -16,14 +14,17 @@ export interface BodiesVerdict {
   readonly statements: readonly LogStatement[];
   /** The first one that is not what was logged, or is not there and the log does not say why. */
   readonly bad?: { readonly number: number; readonly why: string };
+  /** The first one of which the export says something else than the log. */
+  readonly otherInExport?: number;
 }
 
-/** Compares what entries say with what the log's leaves commit to, of the first `size` of them. The leaves are verified by then. */
+/** Compares what entries say with what the log's leaves commit to, of the first `size` of them, and an export with what they say. The leaves are verified by then. */
 export async function verifyBodies(
   api: ApiClient,
   tiles: TileReader,
   size: number,
   onProgress: (number: number) => void,
+  exported?: ExportFile,
 ): Promise<BodiesVerdict> {
   const leaves = new Leaves(tiles, size);
   const statements: LogStatement[] = [];
@@ -41,8 +42,9 @@ export async function verifyBodies(
         erased += 1;
         continue;
       }
-      if (!(await leaves.commitTo(number, Buffer.from(nonce, 'base64'), Buffer.from(body))))
+      if (!(await leaves.commitTo(number, Buffer.from(nonce, 'base64'), body)))
         return bad(number, 'is not what was logged');
+      if (exported && !(await exported.isAsIn(number, body))) return { verified, erased, statements, otherInExport: number };
       verified += 1;
       const said = statementIn(number, body);
       if (said) statements.push(said);
@@ -73,9 +75,8 @@ class Leaves {
     private readonly size: number,
   ) {}
 
-  async commitTo(number: number, nonce: Uint8Array, body: Uint8Array): Promise<boolean> {
-    const leaf = Leaf.safeParse(parseJson(Buffer.from((await this.#leaf(number - 1)) ?? []).toString('utf8')));
-    return leaf.success && isCommittedBody(Buffer.from(leaf.data.commitment, 'base64'), nonce, body);
+  async commitTo(number: number, nonce: Uint8Array, body: string): Promise<boolean> {
+    return isCommitted((await this.#leaf(number - 1)) ?? new Uint8Array(0), nonce, body);
   }
 
   async #leaf(record: number): Promise<Uint8Array | undefined> {

@@ -4,6 +4,7 @@ import type { ApiClient } from '../session/api-client.js';
 import { AuditLogHead } from '../session/audit-log-answers.js';
 import { readCheckpoints } from './checkpoint-file.js';
 import type { KeptCheckpoint } from './kept-checkpoints.js';
+import { ExportFile, type ExportVerdict } from './export-file.js';
 import { Lineage, type EarlierLog } from './lineage.js';
 import { cosignedOf, type Cosigned } from './quorum.js';
 import { TilesOverApi } from './tiles-over-api.js';
@@ -20,6 +21,8 @@ export interface VerifyQuestion {
   readonly waitMs: number;
   /** Files with checkpoints that left the database. */
   readonly files: readonly string[];
+  /** A file that `audit export` wrote, to be held to the log. */
+  readonly exported: string | undefined;
   readonly onProgress: (text: string) => void;
 }
 
@@ -36,6 +39,7 @@ export interface VerifiedLog {
   readonly earlier: readonly EarlierLog[];
   readonly cosigned: Cosigned | undefined;
   /** Of the files. */
+  readonly exported: ExportVerdict | undefined;
   readonly held: { readonly checkpoints: number; readonly ofLost: number };
 }
 
@@ -62,7 +66,9 @@ export async function verifyWholeLog(api: ApiClient, question: VerifyQuestion): 
   // The first record of the tree is entry 1.
   if (!verdict.ok) throw broken(`entry ${verdict.index + 1}: ${describeProblem(verdict)}`, notCosigned);
   const { size } = checkpoint;
-  const bodies = await verifyBodies(api, tiles, size, (number) => question.onProgress(`${number} of ${size}`));
+  const file = question.exported === undefined ? undefined : new ExportFile(question.exported);
+  const bodies = await verifyBodies(api, tiles, size, (number) => question.onProgress(`${number} of ${size}`), file);
+  if (bodies.otherInExport !== undefined) throw notAsLogged(bodies.otherInExport, question.exported);
   if (bodies.bad) throw broken(`entry ${bodies.bad.number} ${bodies.bad.why}`, notCosigned);
   const { statements, erased, verified } = bodies;
   const lineage = Lineage.of({ tiles, checkpoint, incarnation: head.incarnation, verifierKey, statements, erased });
@@ -87,6 +93,7 @@ export async function verifyWholeLog(api: ApiClient, question: VerifyQuestion): 
     gone: before ? (gone.get(before) ?? 0) : 0,
     earlier: lineage.earlier,
     cosigned,
+    exported: await file?.verdict(size),
     held: { checkpoints: fromFiles.length, ofLost: fromFiles.filter((each) => (gone.get(each) ?? 0) > 0).length },
   };
 }
@@ -110,6 +117,14 @@ function notEnough({ size }: OpenedCheckpoint, { all, by }: Cosigned): string {
   const last = Math.max(0, ...all.map((each) => each.size));
   const upTo = last > 0 ? `; up to ${last} they were` : '';
   return `the ${size} entries that the log shows were not cosigned by enough witnesses${upTo}: ${by.join('; ')}`;
+}
+
+function notAsLogged(number: number, file = ''): Error {
+  return failure(
+    'CONFLICT',
+    `entry ${number} of ${file} is not what was logged`,
+    `the log has it as: fairlead audit show ${number}; the file was changed, or whoever made it was told something else`,
+  );
 }
 
 function broken(what: string, notCosigned: string | undefined): Error {

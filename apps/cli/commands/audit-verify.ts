@@ -1,7 +1,11 @@
+import { readFile } from 'node:fs/promises';
+import { parseVerifierKey } from '@fairlead/transparency-log';
 import type { Command } from 'commander';
+import type { ExportVerdict } from '../audit/export-file.js';
 import { findKept, keepCheckpoint, keptPath } from '../audit/kept-checkpoints.js';
 import { policyOf, type QuorumOptions } from '../audit/quorum.js';
 import { verifyWholeLog, type VerifiedLog } from '../audit/verify-whole-log.js';
+import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { printHint, printResult } from '../output/print.js';
 import { collected, durationSeconds, outputOption, wholeNumber, type Printed } from './option-values.js';
@@ -14,11 +18,14 @@ for the next time. Give the key by --key as somebody told you who had it from an
 time, and asked for ever after.
 
 With --quorum or --policy it is an error unless so many of these witnesses cosigned all that the log shows. Get their keys from whoever runs
-them. With --checkpoints it goes on from each checkpoint in the file, too: \`keys\` writes them, where the database cannot change them.
+them. With --export each line of a file that \`audit export\` or \`audit save --bodies\` wrote is held to the log: its body is the one that was logged, and which numbers
+between the first and the last are not in the file: none, if it was made without a filter. With --checkpoints it goes on from each checkpoint in the file, too: \`keys\` writes them, where the database cannot change them.
 
 Examples:
   fairlead audit verify
   fairlead audit verify --key 'fairlead.example.com/audit/default+1a2b3c4d+AQ...'
+  fairlead audit verify --key log.key                         # as \`audit save\` writes it
+  fairlead audit verify --export audit.ndjson
   fairlead audit verify --quorum 2 --witness 'w1.example+0b1c2d3e+BA...' --witness 'w2.example+...' --witness 'w3.example+...'
   fairlead audit verify --policy witnesses.policy             # C2SP tlog-policy
   fairlead audit verify --checkpoints default/2026-03-01.jsonl --checkpoints default/last.json`;
@@ -28,6 +35,7 @@ interface Options extends Printed, QuorumOptions {
   readonly anew?: true;
   readonly wait: number;
   readonly checkpoints?: readonly string[];
+  readonly export?: string;
 }
 
 /** audit verify */
@@ -36,49 +44,101 @@ export function addAuditVerify(audit: Command, io: Io): void {
     .command('verify')
     .summary('verify that nothing in the log was changed or taken away')
     .description('Verify the whole audit log, without believing the server.')
-    .option('--key <verifier-key>', 'the key that signs its checkpoints')
+    .option('--key <verifier-key>', 'the key that signs its checkpoints, or a file with it')
     .option('--quorum <number>', 'how many of the witnesses have to have cosigned it', wholeNumber)
     .option('--witness <verifier-key>', 'a witness that counts; may be repeated', collected)
     .option('--policy <file>', 'which witnesses are enough (C2SP tlog-policy)')
     .option('--wait <duration>', 'for how long witnesses are waited for', durationSeconds, 60)
     .option('--checkpoints <file>', 'checkpoints that were kept elsewhere; may be repeated', collected)
+    .option('--export <file>', 'an export, as lines of JSON, to be held to it')
     .option('--anew', 'compare with nothing that was verified before')
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', HELP)
     .action((options: Options) => verify(io, options));
 }
 
-async function verify(io: Io, { output, key, anew, wait, checkpoints, ...quorum }: Options): Promise<void> {
+async function verify(io: Io, { output, key, anew, wait, checkpoints, export: exported, ...quorum }: Options): Promise<void> {
   const policy = await policyOf(quorum);
+  const givenKey = key === undefined ? undefined : await keyIn(key);
   const found = await withApi(io, async (api, login) => {
     const path = keptPath(io.config.home, `${login.server} ${io.config.tenant ?? ''}`);
+    const kept = anew ? undefined : await findKept(path);
     const verified = await verifyWholeLog(api, {
-      givenKey: key,
-      kept: anew ? undefined : await findKept(path),
+      givenKey,
+      kept,
+      exported,
       policy,
       waitMs: wait * 1_000,
       files: checkpoints ?? [],
       onProgress: (text) => printHint(io, text),
     });
     await keepCheckpoint(io.config.home, path, verified.keep);
-    return verified;
+    return { ...verified, keyFrom: givenKey !== undefined ? 'given' : kept ? 'last time' : 'server' } as const;
   });
   printResult(io, output, asJson(found), ...sentences(found));
 }
 
-function asJson({ checkpoint, verified, erased, before, gone, earlier, cosigned, held }: VerifiedLog): object {
-  const { origin, size } = checkpoint;
-  const goesOnFrom = before?.size ?? null;
-  return { origin, size, verified, erased, goesOnFrom, gone, earlier, cosignedBy: cosigned?.by ?? null, heldTo: held };
+/** The key itself, or that in a file, as other tools take it. */
+async function keyIn(given: string): Promise<string> {
+  if (isKey(given)) return given;
+  const text = await readFile(given, 'utf8').catch(() => '');
+  if (isKey(text.trim())) return text.trim();
+  throw usage(
+    `${given} is neither a key nor a file with one`,
+    'write it as NAME+HASH+KEY, or name the file that `fairlead audit save` wrote beside the log',
+  );
 }
 
-function sentences({ checkpoint, verified, erased, before, gone, earlier, cosigned, held }: VerifiedLog): string[] {
+function isKey(text: string): boolean {
+  try {
+    return parseVerifierKey(text).name !== '';
+  } catch {
+    return false;
+  }
+}
+
+interface Found extends VerifiedLog {
+  /** Whence the key is. */
+  readonly keyFrom: 'given' | 'last time' | 'server';
+}
+
+function asJson({ keyFrom, exported, ...found }: Found): object {
+  const { checkpoint, keep, verified, erased, before, gone, earlier, cosigned, held } = found;
+  const { origin, size } = checkpoint;
+  const goesOnFrom = before?.size ?? null;
+  const cosignedBy = cosigned?.by ?? null;
+  return { origin, size, verified, erased, goesOnFrom, gone, earlier, cosignedBy, heldTo: held, key: keep.verifierKey, keyFrom, exported };
+}
+
+function keySentence({ keyFrom, keep }: Found): string {
+  const key = `it is signed by the key ${keep.verifierKey}`;
+  if (keyFrom === 'given') return `${key}, which you gave`;
+  if (keyFrom === 'last time') return `${key}, as the last time`;
+  return `${key}, which the server names: compare it with what you are told from elsewhere`;
+}
+
+function exportSentences({ proven, unproven, newer, first, last, missing, missingNumbers }: ExportVerdict): string[] {
+  const shown = missingNumbers.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(', ');
+  const told = missingNumbers.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+  return [
+    `the export: ${proven} entries are what was logged, from number ${first ?? 0} to ${last ?? 0}`,
+    missing === 0 && proven > 0
+      ? 'no number between these is missing in it'
+      : `${missing} numbers between these are not in it, as in one with a filter: ${shown}${told < missing ? ', …' : ''}`,
+    ...(unproven > 0 ? [`${unproven} entries of it have no body in the log any more: of them nothing is proven`] : []),
+    ...(newer > 0 ? [`${newer} entries of it are newer than the checkpoint: verify it again in some seconds`] : []),
+  ];
+}
+
+function sentences(found: Found): string[] {
+  const { checkpoint, verified, erased, before, gone, earlier, cosigned, held, exported } = found;
   const { origin, size } = checkpoint;
   const lost = gone > 0 ? `, of which up to ${gone} are gone` : '';
   const since = before ? `it goes on from the ${before.size} of the last time${lost}` : 'nothing was verified before';
   const ofLost = held.ofLost > 0 ? `, ${held.ofLost} of them from before it began anew, of entries that are gone` : '';
   return [
     `the log ${origin} is whole: ${size} entries, ${since}`,
+    keySentence(found),
     `bodies: ${verified} are what was logged, ${erased} were taken by the retention, as the log says`,
     ...earlier.map(
       ({ origin: old, signed, kept }) =>
@@ -86,5 +146,6 @@ function sentences({ checkpoint, verified, erased, before, gone, earlier, cosign
     ),
     ...(cosigned ? [`cosigned by ${cosigned.by.join(', ')}`] : []),
     ...(held.checkpoints > 0 ? [`it goes on from all ${held.checkpoints} checkpoints in the files${ofLost}`] : []),
+    ...(exported ? exportSentences(exported) : []),
   ];
 }

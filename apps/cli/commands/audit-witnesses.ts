@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { HEAD } from '../audit/verify-whole-log.js';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
-import { printJson, printList } from '../output/print.js';
+import { printJson, printList, printNotice } from '../output/print.js';
 import { AuditLogHead, AuditWitnessList } from '../session/audit-log-answers.js';
 import { outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
@@ -33,11 +33,12 @@ async function witnesses(io: Io, { output }: Printed): Promise<void> {
     return { size, listed };
   });
   const shown = listed.map((witness) => ({ ...witness, behind: Math.max(0, signed - witness.size) }));
+  if (shown.length === 0) printNotice(io, 'nobody is asked: FAIRLEAD_AUDIT_WITNESSES of the audit service names none');
   if (output === 'json') return printJson(io, { size: signed, witnesses: shown });
   printList(io, output, {
     list: { witnesses: shown },
     name: ({ name }) => name,
-    none: ['nobody is asked: FAIRLEAD_AUDIT_WITNESSES names none'],
+    none: [],
     heading: ['WITNESS', 'COSIGNED', 'WHEN', 'BEHIND BY', 'STATE', 'WHY'],
     row: ({ name, size, cosignedAt, behind, state, why }) => [
       name,

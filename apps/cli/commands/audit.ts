@@ -1,20 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { oneLine } from '@fairlead/errors';
+import { FairleadError, oneLine } from '@fairlead/errors';
 import { Option, type Command } from 'commander';
+import { failure, usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { printJson, printLines, printList, printNotice } from '../output/print.js';
 import { EXPORT_FORMATS, exportLog, type ExportFormat } from '../audit/export-log.js';
 import { tailLog } from '../audit/tail-log.js';
 import { closed, lineWriter, newFile } from '../output/lines.js';
-import { AuditEntry, AuditEntryList, AuditProducerList } from '../session/audit-answers.js';
+import { AuditEntry, AuditEntryList, AuditFeed, AuditProducerList } from '../session/audit-answers.js';
 import { addAuditLogCommands } from './audit-log.js';
 import { addAuditReconcile } from './audit-reconcile.js';
-import { entryCount, entryNumber, outputOption, timeOrAge, type Printed } from './option-values.js';
+import { endTimeOrAge, entryCount, entryNumber, outputOption, timeOrAge, wholeNumber, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const SEARCH_HELP = `
-Newest first. Times are like 2026-03-01T08:00:00Z, or an age: 30m, 8h, 7d, 2w.
+Newest first. Times are like 2026-03-01T08:00:00Z, a day in UTC, or an age: 30m, 8h, 7d, 2w. --since 2026-03-01 is from its beginning, --until 2026-03-01 with
+that day included.
 
 Examples:
   fairlead audit search --since 7d --cluster prod --kind exec         # who exec'ed into production last week?
@@ -106,7 +108,7 @@ function addSearch(audit: Command, io: Io): void {
 function filtered(command: Command): Command {
   return command
     .option('--since <time>', 'only what happened then or later')
-    .option('--until <time>', 'only what happened before then')
+    .option('--until <time>', 'only what happened before then; 2026-12-01: that day included')
     .option('--id <id>', 'only what is about the request that was answered with this Audit-Id, or the event of this id')
     .option('--trace <id>', 'only what belongs to this trace')
     .option('--cluster <name>', 'only what was about this cluster; by its id, also events that do not name it')
@@ -117,7 +119,9 @@ function filtered(command: Command): Command {
     .option('--verb <verb>', 'of requests: get, list, create, delete, …')
     .option('--resource <plural>', 'of requests: pods, secrets, …')
     .option('-n, --namespace <name>', 'of requests')
-    .option('--door <door>', 'of requests: the door they came to')
+    .addOption(
+      new Option('--door <door>', 'of requests: the door they came to').choices(['kube-api', 'connect', 'egress']),
+    )
     .addOption(new Option('--decision <decision>', 'of requests, by the gateway').choices(['allowed', 'refused']))
     .addOption(
       new Option(
@@ -163,16 +167,24 @@ async function search(
       if (after === undefined || entries.length >= limit) return after;
     }
   });
+  if (entries.length === 0) await tellNothing(io);
   if (output === 'json') return printJson(io, { entries, ...(next === undefined ? {} : { next }) });
   printList(io, output, {
     list: { entries },
     name: ({ number }) => String(number),
-    none: ['nothing is found'],
+    none: [],
     heading: ['NUMBER', 'TIME', 'USER', 'CLUSTER', 'WHAT', 'DECISION', 'BY'],
     row: cellsOf,
   });
   if (next !== undefined)
     printNotice(io, `there may be more: narrow it, ask for more with --limit, or go on with --after ${next}`);
+}
+
+/** No entry is an answer, too, if it is known of what. */
+async function tellNothing(io: Io): Promise<void> {
+  const { size } = await withApi(io, (api) => api.ask(AuditFeed, '/v1/audit/feed?limit=1'));
+  const said = `no entries: the log was read up to ${size}, and nothing in it is what was asked for`;
+  printNotice(io, `${said}; names are not looked up, so see that they are right`);
 }
 
 function cellsOf({ number, at, user, cluster, action, decision, source, body }: AuditEntry): string[] {
@@ -184,9 +196,15 @@ function cellsOf({ number, at, user, cluster, action, decision, source, body }: 
 
 async function show(io: Io, given: string, { output }: Printed): Promise<void> {
   const number = entryNumber(given);
-  const entry = await withApi(io, (api) => api.ask(AuditEntry, `/v1/audit/entries/${number}`));
+  const asked = withApi(io, (api) => api.ask(AuditEntry, `/v1/audit/entries/${number}`));
+  const entry = await asked.catch((error: unknown) => {
+    if (!(error instanceof FairleadError) || error.code !== 'NOT_FOUND') throw error;
+    throw failure('NOT_FOUND', error.message, 'see which there are: fairlead audit search', error);
+  });
   if (output === 'json') return printJson(io, entry);
-  printLines(io, ...cellsOf(entry).filter((cell) => cell !== ''), JSON.stringify(entry.body, null, 2));
+  const { body, ...said } = entry;
+  const lines = Object.entries(said).filter(([, value]) => value !== '');
+  printLines(io, ...lines.map(([name, value]) => `${name}: ${oneLine(String(value))}`), JSON.stringify(body, null, 2));
 }
 
 async function tail(io: Io, { output, after, ...filter }: Filter & Printed & { after?: number }): Promise<void> {
@@ -244,7 +262,9 @@ function queryOf(
   page: { readonly after?: number | undefined; readonly limit?: number },
 ): string {
   const from = since === undefined ? undefined : timeOrAge(since, io.now());
-  const to = until === undefined ? undefined : timeOrAge(until, io.now());
+  const to = until === undefined ? undefined : endTimeOrAge(until, io.now());
+  if (from !== undefined && to !== undefined && from >= to)
+    throw usage(`--since ${since} is not before --until ${until}`, 'nothing is between them: turn them round');
   const said = Object.entries({ ...filter, from, to, ...page });
   return new URLSearchParams(
     Object.fromEntries(said.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))),
