@@ -182,7 +182,12 @@ describe('what goes through the doors is on record', () => {
     const told = replica.streams.slice(before);
     const event = { phase: 'refused', user: 'carol', clusterId: installation.cluster.clusterId, atDoor: true };
     expect(told.find(({ reason }) => reason === 'NOT_FOUND')).toMatchObject({ ...event, status: 404 });
-    expect(told.at(-1)).toMatchObject({ ...event, reason: 'FORBIDDEN', status: 403, stream: { command: ['ls', '-l'] } });
+    expect(told.at(-1)).toMatchObject({
+      ...event,
+      reason: 'FORBIDDEN',
+      status: 403,
+      stream: { command: ['ls', '-l'] },
+    });
     const [record] = await audited(1, ({ resource, status }) => resource?.name === 'refused-exec' && status === 403);
     expect(record).toMatchObject({
       kind: 'exec',

@@ -25,7 +25,11 @@ export async function evidenceOf(
   const page = await api.ask(AuditEvidenceList, `/v1/audit/log/evidence?after=${number - 1}`);
   const found = page.records.find((record) => record.number === number);
   if (!leaf || !found || found.body === null || found.nonce === null)
-    throw failure('GONE', `the log has no body of entry ${number} any more`, 'without --out, its proof alone is printed');
+    throw failure(
+      'GONE',
+      `the log has no body of entry ${number} any more`,
+      'without --out, its proof alone is printed',
+    );
   const nonce = Buffer.from(found.nonce, 'base64');
   if (!isCommitted(leaf, nonce, found.body))
     throw failure('CONFLICT', `entry ${number} is not what was logged`, 'run: fairlead audit verify');

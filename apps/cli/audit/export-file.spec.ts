@@ -21,7 +21,11 @@ async function exported(...lines: string[]): Promise<ExportFile> {
 }
 
 /** Held to a log of so many entries, of which the bodies of the first ones are gone. */
-async function held(file: ExportFile, size: number, gone = 0): Promise<number | Awaited<ReturnType<ExportFile['verdict']>>> {
+async function held(
+  file: ExportFile,
+  size: number,
+  gone = 0,
+): Promise<number | Awaited<ReturnType<ExportFile['verdict']>>> {
   for (let number = gone + 1; number <= size; number += 1) {
     if (!(await file.isAsIn(number, bodyOf(number)))) return number;
   }

@@ -128,7 +128,10 @@ export class ExportFile {
   }
 
   #noExport(why: string): Error {
-    return usage(`${this.#path} is no export as lines of JSON: ${why}`, 'make one with: fairlead audit export --out FILE');
+    return usage(
+      `${this.#path} is no export as lines of JSON: ${why}`,
+      'make one with: fairlead audit export --out FILE',
+    );
   }
 }
 

@@ -44,7 +44,8 @@ export async function verifyBodies(
       }
       if (!(await leaves.commitTo(number, Buffer.from(nonce, 'base64'), body)))
         return bad(number, 'is not what was logged');
-      if (exported && !(await exported.isAsIn(number, body))) return { verified, erased, statements, otherInExport: number };
+      if (exported && !(await exported.isAsIn(number, body)))
+        return { verified, erased, statements, otherInExport: number };
       verified += 1;
       const said = statementIn(number, body);
       if (said) statements.push(said);

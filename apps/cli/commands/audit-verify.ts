@@ -57,7 +57,10 @@ export function addAuditVerify(audit: Command, io: Io): void {
     .action((options: Options) => verify(io, options));
 }
 
-async function verify(io: Io, { output, key, anew, wait, checkpoints, export: exported, ...quorum }: Options): Promise<void> {
+async function verify(
+  io: Io,
+  { output, key, anew, wait, checkpoints, export: exported, ...quorum }: Options,
+): Promise<void> {
   const policy = await policyOf(quorum);
   const givenKey = key === undefined ? undefined : await keyIn(key);
   const found = await withApi(io, async (api, login) => {
@@ -107,7 +110,20 @@ function asJson({ keyFrom, exported, ...found }: Found): object {
   const { origin, size } = checkpoint;
   const goesOnFrom = before?.size ?? null;
   const cosignedBy = cosigned?.by ?? null;
-  return { origin, size, verified, erased, goesOnFrom, gone, earlier, cosignedBy, heldTo: held, key: keep.verifierKey, keyFrom, exported };
+  return {
+    origin,
+    size,
+    verified,
+    erased,
+    goesOnFrom,
+    gone,
+    earlier,
+    cosignedBy,
+    heldTo: held,
+    key: keep.verifierKey,
+    keyFrom,
+    exported,
+  };
 }
 
 function keySentence({ keyFrom, keep }: Found): string {

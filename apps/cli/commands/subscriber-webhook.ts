@@ -119,7 +119,10 @@ async function deadLetters(io: Io, name: string, { output }: Printed): Promise<v
 
 async function redeliver(io: Io, name: string, numbers: readonly string[], { output }: Printed): Promise<void> {
   const path = itemPath(SUBSCRIBERS, name, 'redelivery');
-  const body = { numbers: numbers.length === 0 ? null : numbers.map((each) => entryNumber(each, 'see: fairlead subscriber dead-letters')) };
+  const body = {
+    numbers:
+      numbers.length === 0 ? null : numbers.map((each) => entryNumber(each, 'see: fairlead subscriber dead-letters')),
+  };
   const done = await withApi(io, (api) =>
     api.ask(z.looseObject({ count: z.number() }), path, { method: 'POST', body }),
   );

@@ -20,17 +20,7 @@ export interface ExportFormat {
   trailer(trailer: ExportTrailer): string;
 }
 
-const COLUMNS = [
-  'number',
-  'at',
-  'recordedAt',
-  'kind',
-  'source',
-  'user',
-  'cluster',
-  'action',
-  'decision',
-] as const;
+const COLUMNS = ['number', 'at', 'recordedAt', 'kind', 'source', 'user', 'cluster', 'action', 'decision'] as const;
 
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
@@ -49,7 +39,8 @@ export const EXPORT_FORMATS = {
     extension: 'csv',
     header: csv([[...COLUMNS, ...SAID_COLUMNS, 'body']]),
     rows: (entries) => csv(entries.map(rowOf)),
-    trailer: ({ count, through }) => csv([['complete', count, through, ...[...COLUMNS, ...SAID_COLUMNS, 'body'].slice(3).map(() => '')]]),
+    trailer: ({ count, through }) =>
+      csv([['complete', count, through, ...[...COLUMNS, ...SAID_COLUMNS, 'body'].slice(3).map(() => '')]]),
   },
 } as const satisfies Record<string, ExportFormat>;
 

@@ -95,7 +95,14 @@ describe('an export', () => {
     const passage = { kind: 'exec', status: 403, address: '192.0.2.7', resource, url: null, target: '', stream };
     const [row = ''] = EXPORT_FORMATS.csv.rows([{ ...auditEntry(1), body: passage }]).split('\n');
     expect(row).toContain(`,exec,create,pods/cart-0/exec,shop,403,192.0.2.7,app,'=1+1 -c,"{""kind"":""exec"",`);
-    const data = { kind: 'attach', status: 200, actor: { address: '::1' }, object: 'pods/a', namespace: 'b', command: [] };
+    const data = {
+      kind: 'attach',
+      status: 200,
+      actor: { address: '::1' },
+      object: 'pods/a',
+      namespace: 'b',
+      command: [],
+    };
     const [event = ''] = EXPORT_FORMATS.csv.rows([{ ...auditEntry(2), body: { data } }]).split('\n');
     expect(event).toContain(',attach,,pods/a,b,200,::1,,,');
     const nonsense = { kind: 7, resource: 'x', stream: { command: 'ls' }, data: [], status: 'y' };
@@ -112,7 +119,9 @@ describe('an export', () => {
     };
     const { csv } = EXPORT_FORMATS;
     expect(csv.header).toBe(HEADING);
-    expect(csv.rows([odd])).toBe(`7,${odd.at},${odd.recordedAt},event,access,"'=HYPERLINK(""http://x"")",'+1,a @b,,,,,,,,,,\n`);
+    expect(csv.rows([odd])).toBe(
+      `7,${odd.at},${odd.recordedAt},event,access,"'=HYPERLINK(""http://x"")",'+1,a @b,,,,,,,,,,\n`,
+    );
     expect(csv.rows([auditEntry(1)]).trimEnd()).toMatch(/,"\{""type"":""dev\.fairlead\.grant\.created\.v1""\}"$/);
     expect(csv.trailer({ complete: true, count: 1, through: 9 })).toBe(`complete,1,9${','.repeat(15)}\n`);
   });

@@ -14,7 +14,12 @@ it.each([
     'delete deployments.apps in the namespace "shop": cart',
   ],
   ['POST', '/api/v1/nodes/n1/proxy/run/shop/cart-0/app', 'proxy', 'create nodes/proxy: n1'],
-  ['GET', '/api/v1/namespaces/shop/pods/cart-0/exec?command=ls', 'exec', 'get pods/exec in the namespace "shop": cart-0'],
+  [
+    'GET',
+    '/api/v1/namespaces/shop/pods/cart-0/exec?command=ls',
+    'exec',
+    'get pods/exec in the namespace "shop": cart-0',
+  ],
   ['GET', '/metrics?token=secret', 'request', 'get /metrics'],
   ['GET', '/%zz', 'request', ''],
 ])('%s %s is told as %s', (method, target, kind, said) => {
