@@ -66,6 +66,36 @@ describe('audit export', () => {
   }, 120_000);
 });
 
+describe('audit search and show', () => {
+  it('say that nothing is found, of how much', async () => {
+    const { status, out, err } = await scene.fairlead(['audit', 'search', '--user', 'nobody', '-o', 'name']);
+    expect([status, out]).toEqual([0, '']);
+    expect(err).toContain('no entries: the log was read up to 450');
+  });
+
+  it.each([
+    [['--since', '2026-11-31'], '2026-11-31 is no time'],
+    [['--until', '2026-11-27T08:00'], '2026-11-27T08:00 is no time'],
+    [['--since', '2026-11-28', '--until', '2026-11-27'], '--since 2026-11-28 is not before --until 2026-11-27'],
+    [['--door', 'front'], 'kube-api'],
+  ])('refuse what can find nothing: %j', async (filter, why) => {
+    const { status, err } = await scene.fairlead(['audit', 'search', ...filter]);
+    expect([status, err]).toEqual([2, expect.stringContaining(why) as string]);
+  });
+
+  it('name what they show, and where to look for what is not there', async () => {
+    const { out } = await scene.fairlead(['audit', 'show', '7']);
+    expect(out).toMatch(/^number: 7\nat: .*\nrecordedAt: .*\nkind: event\nsource: access\nuser: corp:alice\n/);
+    const none = await scene.fairlead(['audit', 'show', '99999']);
+    expect([none.status, none.err]).toEqual([
+      1,
+      expect.stringContaining('next: see which there are: fairlead audit search') as string,
+    ]);
+    const zero = await scene.fairlead(['audit', 'prove', '0']);
+    expect([zero.status, zero.err]).toEqual([2, expect.stringContaining('next: see: fairlead audit search') as string]);
+  });
+});
+
 describe('audit tail', () => {
   it('goes on behind what it heard when its connection ends, and ends with its login', async () => {
     let failures = 0;

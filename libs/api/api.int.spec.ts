@@ -164,6 +164,8 @@ describe('clusters', () => {
     expect((await ask('GET', '/v1/clusters')).json).toMatchObject({ clusters: [{ name: 'demo' }] });
     expect((await ask('GET', '/v1/clusters/demo')).json).toEqual(created.json);
     expect(await ask('DELETE', '/v1/clusters/demo')).toMatchObject({ status: 204, text: '' });
+    // Whoever reads the audit log finds who did it.
+    expect(api.script.clustersBy.slice(-2)).toEqual([api.script.principal.user, api.script.principal.user]);
     const gone = await ask('GET', '/v1/clusters/demo');
     expect(gone.status).toBe(404);
     expect(problemOf(gone)).toMatchObject({

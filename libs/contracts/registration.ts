@@ -34,6 +34,9 @@ import { Tenant, TenantQuotas } from './tenants.js';
 const ByName = z.object({ name: ClusterName });
 const TenantByName = z.object({ name: TenantId });
 
+/** Whoever asked for it at the API, for the event of it; absent: an API of before. */
+const by = UserName.optional();
+
 const rpc = rpcOf('registration');
 
 /** A program, such as a kube-apiserver or Prometheus, that reaches targets in clusters through the CONNECT door. */
@@ -72,7 +75,7 @@ export const registrationRpc = {
   /** Nothing is added to it from then on. Again: no change. CONFLICT while it has clusters or clients; NOT_FOUND; INVALID_ARGUMENT for the default one. */
   deleteTenant: rpc('delete-tenant', ['api'], TenantByName.extend({ by: UserName }), z.object({})),
   /** ALREADY_EXISTS if the name is taken in the installation; QUOTA_EXCEEDED. */
-  createCluster: rpc('create-cluster', ['api'], CreateCluster, Cluster),
+  createCluster: rpc('create-cluster', ['api'], CreateCluster.extend({ by }), Cluster),
   /**
    * By name, as many as fit in one answer, or fewer; `next` is there if there may be more: pass it as `after`. With `names`, only those of these, and
    * `next` is one of them.
@@ -88,9 +91,9 @@ export const registrationRpc = {
   ),
   getCluster: rpc('get-cluster', ['api'], ByName, Cluster),
   /** What runs in the cluster is not touched: a new import manifest has to be applied, which its agent outlives. NOT_FOUND, REVISION_CONFLICT. */
-  updateCluster: rpc('update-cluster', ['api'], ByName.extend({ ...ClusterChange.shape, ...ifRevision }), Cluster),
+  updateCluster: rpc('update-cluster', ['api'], ByName.extend({ ...ClusterChange.shape, ...ifRevision, by }), Cluster),
   /** Its tokens and links die with it, and gateways forget it. NOT_FOUND, REVISION_CONFLICT. */
-  deleteCluster: rpc('delete-cluster', ['api'], ByName.extend(ifRevision), z.object({})),
+  deleteCluster: rpc('delete-cluster', ['api'], ByName.extend({ ...ifRevision, by }), z.object({})),
   /**
    * Whatever the cluster's enrolments so far have is worth nothing from then on, and neither are its unused tokens and
    * links; a new import manifest brings it back. Again: no change. DEADLINE_EXCEEDED, UNAVAILABLE: ask again.
@@ -98,7 +101,7 @@ export const registrationRpc = {
   revokeCluster: rpc(
     'revoke-cluster',
     ['api'],
-    z.object({ name: ClusterName, reason: RevocationReason }),
+    z.object({ name: ClusterName, reason: RevocationReason, by }),
     Cluster,
     10_000,
   ),
@@ -106,7 +109,7 @@ export const registrationRpc = {
   createImportLink: rpc(
     'create-import-link',
     ['api'],
-    ByName,
+    ByName.extend({ by }),
     z.object({ code: z.string().min(32).max(128), expiresAt: IsoTime }),
   ),
   /**
@@ -142,7 +145,7 @@ export const registrationRpc = {
   createClient: rpc(
     'create-client',
     ['api'],
-    z.object({ name: ClientName, clusters: z.array(ClusterName).max(256).nullable(), csr: Base64 }),
+    z.object({ name: ClientName, clusters: z.array(ClusterName).max(256).nullable(), csr: Base64, by }),
     z.object({ client: Client, chain: PemChain, roots: PemChain }),
     10_000,
   ),
@@ -154,7 +157,7 @@ export const registrationRpc = {
     z.object({ clients: z.array(Client).max(500), next: ClientName.optional() }),
   ),
   /** Its certificates are worth nothing from then on. */
-  deleteClient: rpc('delete-client', ['api'], z.object({ name: ClientName }), z.object({})),
+  deleteClient: rpc('delete-client', ['api'], z.object({ name: ClientName, by }), z.object({})),
   /**
    * An identity that an administrator takes to an agent: a new enrolment, which fences the one before. NOT_FOUND,
    * CSR_INVALID; UNAVAILABLE: the cluster goes on as before; DEADLINE_EXCEEDED: it may have happened, ask again.
@@ -182,14 +185,14 @@ export const registrationRpc = {
   approveEnrolment: rpc(
     'approve-enrolment',
     ['api'],
-    z.object({ id: z.uuid(), cluster: ClusterName.optional() }),
+    z.object({ id: z.uuid(), cluster: ClusterName.optional(), by }),
     EnrolmentRequest,
   ),
   /** The agent is told the reason, and asks rarely from then on. NOT_FOUND; CONFLICT if it was approved. */
   rejectEnrolment: rpc(
     'reject-enrolment',
     ['api'],
-    z.object({ id: z.uuid(), reason: z.string().min(1).max(256) }),
+    z.object({ id: z.uuid(), reason: z.string().min(1).max(256), by }),
     EnrolmentRequest,
   ),
   /** The policy of a cluster, or of the tenant; `effective` is what counts, `set` what was chosen here. */
@@ -203,7 +206,7 @@ export const registrationRpc = {
   setApprovalPolicy: rpc(
     'set-approval-policy',
     ['api'],
-    z.object({ cluster: ClusterName.optional(), policy: ApprovalPolicy.nullable() }),
+    z.object({ cluster: ClusterName.optional(), policy: ApprovalPolicy.nullable(), by }),
     z.object({ set: ApprovalPolicy.nullable(), effective: ApprovalPolicy }),
   ),
   /** The manifest of an agent that has no token and waits to be adopted. */

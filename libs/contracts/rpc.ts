@@ -31,6 +31,8 @@ export function rpcOf(service: Answering) {
 export interface Caller {
   readonly role: Role;
   readonly credential: string;
+  /** A person for whom it asks, as it says: for events, and no right comes of it. */
+  readonly user?: string;
 }
 
 /**

@@ -39,11 +39,13 @@ export function tell<T extends EventType>(
   return appendEvent(manager, createEvent(runtime.source, type, data, runtime.now()));
 }
 
+/** Who did it: the person for whom a service asks, if it says so. */
 export function actorOf(caller: Caller): Actor {
+  if (caller.user !== undefined) return { kind: 'user', id: caller.user };
   return { kind: caller.role === 'gateway' ? 'gateway' : 'service', id: caller.credential };
 }
 
 /** A person, as the service that authenticated them names them. */
 export function operatorOf(caller: Caller, user: string): Actor {
-  return { ...actorOf(caller), kind: 'user', id: user };
+  return actorOf({ ...caller, user });
 }

@@ -278,7 +278,8 @@ describe('clusters', () => {
     };
     expect(await manifest()).not.toMatch(/fairlead-installer|fairlead-egress/);
     const egress = ['2222=git.example.com:22'];
-    expect(await clusters.update(api, 'default', name, { gitops: true, egress })).toMatchObject({
+    const asked = { ...api, user: 'token:auditor' };
+    expect(await clusters.update(asked, 'default', name, { gitops: true, egress })).toMatchObject({
       id,
       generation: 1,
       labels: { env: 'test' },
@@ -288,7 +289,8 @@ describe('clusters', () => {
     });
     expect(await lastEvents(1)).toEqual(['cluster.changed.v1 OK']);
     const [row] = (await database.query('select body from outbox order by id desc limit 1')) as [{ body: string }];
-    expect(JSON.parse(row.body)).toMatchObject({ data: { name, links: 2, targets: [], egress, gitops: true } });
+    const actor = { kind: 'user', id: 'token:auditor' };
+    expect(JSON.parse(row.body)).toMatchObject({ data: { name, actor, links: 2, targets: [], egress, gitops: true } });
     const changed = await manifest();
     for (const part of ['fairlead-installer', 'fairlead-egress', 'FAIRLEAD_EGRESS']) expect(changed).toContain(part);
     await clusters.update(api, 'default', name, { egress: [], gitops: false, links: undefined });

@@ -107,7 +107,9 @@ function addSearch(audit: Command, io: Io): void {
     .summary('find entries, newest first')
     .description('Find entries of the log.')
     .option('--limit <count>', 'at most so many', entryCount, 50)
-    .option('--after <number>', 'go on behind this entry, with those before it: `next` of an answer', entryNumber)
+    .option('--after <number>', 'go on behind this entry, with those before it: `next` of an answer', (text) =>
+      entryNumber(text),
+    )
     .addOption(outputOption('table', 'json', 'name'))
     .addHelpText('after', SEARCH_HELP)
     .action((options: Filter & Printed & SearchPage) => search(io, options));

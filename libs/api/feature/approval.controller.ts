@@ -14,13 +14,13 @@ export class ApprovalController {
   }
 
   @Serve('approveEnrolment')
-  approve(@Asked() { tenantId, params, body }: Call<'approveEnrolment'>) {
-    return this.backend.write(registrationRpc.approveEnrolment, tenantId, { ...params, ...body });
+  approve(@Asked() { tenantId, actor: by, params, body }: Call<'approveEnrolment'>) {
+    return this.backend.write(registrationRpc.approveEnrolment, tenantId, { ...params, ...body, by });
   }
 
   @Serve('rejectEnrolment')
-  reject(@Asked() { tenantId, params, body }: Call<'rejectEnrolment'>) {
-    return this.backend.write(registrationRpc.rejectEnrolment, tenantId, { ...params, ...body });
+  reject(@Asked() { tenantId, actor: by, params, body }: Call<'rejectEnrolment'>) {
+    return this.backend.write(registrationRpc.rejectEnrolment, tenantId, { ...params, ...body, by });
   }
 
   @Serve('getApprovalPolicy')
@@ -29,8 +29,8 @@ export class ApprovalController {
   }
 
   @Serve('setApprovalPolicy')
-  setPolicy(@Asked() { tenantId, body }: Call<'setApprovalPolicy'>) {
-    return this.backend.write(registrationRpc.setApprovalPolicy, tenantId, body);
+  setPolicy(@Asked() { tenantId, actor: by, body }: Call<'setApprovalPolicy'>) {
+    return this.backend.write(registrationRpc.setApprovalPolicy, tenantId, { ...body, by });
   }
 
   @Serve('getClusterApprovalPolicy')
@@ -39,8 +39,10 @@ export class ApprovalController {
   }
 
   @Serve('setClusterApprovalPolicy')
-  setClusterPolicy(@Asked() { tenantId, params: { name: cluster }, body }: Call<'setClusterApprovalPolicy'>) {
-    return this.backend.write(registrationRpc.setApprovalPolicy, tenantId, { cluster, ...body });
+  setClusterPolicy(
+    @Asked() { tenantId, actor: by, params: { name: cluster }, body }: Call<'setClusterApprovalPolicy'>,
+  ) {
+    return this.backend.write(registrationRpc.setApprovalPolicy, tenantId, { cluster, ...body, by });
   }
 
   @Serve('adoptionManifest')

@@ -14,10 +14,10 @@ export class ClientsController {
   ) {}
 
   @Serve('createClient')
-  async create(@Asked() { tenantId, body }: Call<'createClient'>) {
+  async create(@Asked() { tenantId, actor: by, body }: Call<'createClient'>) {
     // First what may fail without a trace: a certificate that nobody receives is recorded all the same.
     const certificateAuthority = await this.servingRoot.pem(tenantId);
-    const { client, chain } = await this.backend.write(registrationRpc.createClient, tenantId, body);
+    const { client, chain } = await this.backend.write(registrationRpc.createClient, tenantId, { ...body, by });
     return { client, chain, doors: [...this.settings.connectDoors], certificateAuthority };
   }
 
@@ -27,7 +27,7 @@ export class ClientsController {
   }
 
   @Serve('deleteClient')
-  async delete(@Asked() { tenantId, params }: Call<'deleteClient'>) {
-    await this.backend.write(registrationRpc.deleteClient, tenantId, params);
+  async delete(@Asked() { tenantId, actor: by, params }: Call<'deleteClient'>) {
+    await this.backend.write(registrationRpc.deleteClient, tenantId, { ...params, by });
   }
 }

@@ -17,8 +17,8 @@ export class ClustersController {
   ) {}
 
   @Serve('createCluster')
-  create(@Asked() { tenantId, body }: Call<'createCluster'>) {
-    return this.backend.write(registrationRpc.createCluster, tenantId, body);
+  create(@Asked() { tenantId, actor: by, body }: Call<'createCluster'>) {
+    return this.backend.write(registrationRpc.createCluster, tenantId, { ...body, by });
   }
 
   @Serve('listClusters')
@@ -32,23 +32,23 @@ export class ClustersController {
   }
 
   @Serve('updateCluster')
-  update(@Asked() { tenantId, params, body }: Call<'updateCluster'>, @IfRevision() ifRevision: Expected) {
-    return this.backend.write(registrationRpc.updateCluster, tenantId, { ...body, ...params, ifRevision });
+  update(@Asked() { tenantId, actor: by, params, body }: Call<'updateCluster'>, @IfRevision() ifRevision: Expected) {
+    return this.backend.write(registrationRpc.updateCluster, tenantId, { ...body, ...params, ifRevision, by });
   }
 
   @Serve('deleteCluster')
-  async delete(@Asked() { tenantId, params }: Call<'deleteCluster'>, @IfRevision() ifRevision: Expected) {
-    await this.backend.write(registrationRpc.deleteCluster, tenantId, { ...params, ifRevision });
+  async delete(@Asked() { tenantId, actor: by, params }: Call<'deleteCluster'>, @IfRevision() ifRevision: Expected) {
+    await this.backend.write(registrationRpc.deleteCluster, tenantId, { ...params, ifRevision, by });
   }
 
   @Serve('revokeCluster')
-  revoke(@Asked() { tenantId, params, body }: Call<'revokeCluster'>) {
-    return this.backend.write(registrationRpc.revokeCluster, tenantId, { ...params, ...body });
+  revoke(@Asked() { tenantId, actor: by, params, body }: Call<'revokeCluster'>) {
+    return this.backend.write(registrationRpc.revokeCluster, tenantId, { ...params, ...body, by });
   }
 
   @Serve('createImportLink')
-  async createImportLink(@Asked() { tenantId, params }: Call<'createImportLink'>) {
-    const { code, expiresAt } = await this.backend.write(registrationRpc.createImportLink, tenantId, params);
+  async createImportLink(@Asked() { tenantId, actor: by, params }: Call<'createImportLink'>) {
+    const { code, expiresAt } = await this.backend.write(registrationRpc.createImportLink, tenantId, { ...params, by });
     return { url: `${this.settings.publicUrl}/import/${code}`, expiresAt };
   }
 

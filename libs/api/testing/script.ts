@@ -139,6 +139,8 @@ export class Script {
   readonly rotationsRefused = new Set<string>();
   /** Who the API said asks for changes about GitOps. */
   readonly actors: string[] = [];
+  /** Who the API said asks registration for changes: of clusters that were made and deleted. */
+  readonly clustersBy: (string | undefined)[] = [];
   /** Of every tenant, numbered from 1. */
   auditLog: AuditEntry[] = [1, 2, 3].map(auditEntry);
   /** Why what is behind this number cannot be read now. */

@@ -73,7 +73,11 @@ class RegistrationScript {
   constructor(private readonly script: Script) {}
 
   @RpcHandler(registrationRpc.createCluster)
-  async createCluster({ tenantId, input }: RpcRequest<R['createCluster']>): RpcResult<R['createCluster']> {
+  async createCluster({
+    tenantId,
+    input: { by, ...input },
+  }: RpcRequest<R['createCluster']>): RpcResult<R['createCluster']> {
+    this.script.clustersBy.push(by);
     this.#fail();
     if (this.script.clusters.has(input.name)) {
       throw new FairleadError('ALREADY_EXISTS', `there is a cluster ${input.name} already`);
@@ -125,6 +129,7 @@ class RegistrationScript {
 
   @RpcHandler(registrationRpc.deleteCluster)
   async deleteCluster({ input }: RpcRequest<R['deleteCluster']>): RpcResult<R['deleteCluster']> {
+    this.script.clustersBy.push(input.by);
     this.script.clusters.delete(this.#known(input.name).name);
     return {};
   }

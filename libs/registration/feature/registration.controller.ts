@@ -1,4 +1,4 @@
-import { registrationRpc } from '@fairlead/contracts';
+import { registrationRpc, type Caller } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
 import { ApprovalPolicies } from './approval-policies.js';
@@ -15,6 +15,11 @@ import { StaticIdentities } from './static-identities.js';
 import { Tenants } from './tenants.js';
 
 type Asked<Method extends keyof typeof registrationRpc> = RpcRequest<(typeof registrationRpc)[Method]>;
+
+/** Of what somebody asks for at the API, that is who did it. */
+function askedBy(caller: Caller, user: string | undefined): Caller {
+  return user === undefined ? caller : { ...caller, user };
+}
 
 /** The registration service's side of its contract. */
 @Controller()
@@ -61,8 +66,8 @@ export class RegistrationController {
   }
 
   @RpcHandler(registrationRpc.createCluster)
-  async createCluster({ caller, tenantId, input }: Asked<'createCluster'>) {
-    return this.clusters.create(caller, tenantId, input);
+  async createCluster({ caller, tenantId, input: { by, ...input } }: Asked<'createCluster'>) {
+    return this.clusters.create(askedBy(caller, by), tenantId, input);
   }
 
   @RpcHandler(registrationRpc.listClusters)
@@ -76,24 +81,24 @@ export class RegistrationController {
   }
 
   @RpcHandler(registrationRpc.updateCluster)
-  async updateCluster({ caller, tenantId, input: { name, ...change } }: Asked<'updateCluster'>) {
-    return this.clusters.update(caller, tenantId, name, change);
+  async updateCluster({ caller, tenantId, input: { name, by, ...change } }: Asked<'updateCluster'>) {
+    return this.clusters.update(askedBy(caller, by), tenantId, name, change);
   }
 
   @RpcHandler(registrationRpc.deleteCluster)
   async deleteCluster({ caller, tenantId, input }: Asked<'deleteCluster'>) {
-    await this.clusters.delete(caller, tenantId, input.name, input);
+    await this.clusters.delete(askedBy(caller, input.by), tenantId, input.name, input);
     return {};
   }
 
   @RpcHandler(registrationRpc.revokeCluster)
   async revokeCluster({ caller, tenantId, input }: Asked<'revokeCluster'>) {
-    return this.clusters.revoke(caller, tenantId, input.name, input.reason);
+    return this.clusters.revoke(askedBy(caller, input.by), tenantId, input.name, input.reason);
   }
 
   @RpcHandler(registrationRpc.createImportLink)
   async createImportLink({ caller, tenantId, input }: Asked<'createImportLink'>) {
-    return this.importLinks.create(caller, tenantId, input.name);
+    return this.importLinks.create(askedBy(caller, input.by), tenantId, input.name);
   }
 
   @RpcHandler(registrationRpc.redeemImportLink)
@@ -107,8 +112,8 @@ export class RegistrationController {
   }
 
   @RpcHandler(registrationRpc.createClient)
-  async createClient({ caller, tenantId, input }: Asked<'createClient'>) {
-    return this.clients.create(caller, tenantId, input);
+  async createClient({ caller, tenantId, input: { by, ...input } }: Asked<'createClient'>) {
+    return this.clients.create(askedBy(caller, by), tenantId, input);
   }
 
   @RpcHandler(registrationRpc.listClients)
@@ -118,7 +123,7 @@ export class RegistrationController {
 
   @RpcHandler(registrationRpc.deleteClient)
   async deleteClient({ caller, tenantId, input }: Asked<'deleteClient'>) {
-    await this.clients.delete(caller, tenantId, input.name);
+    await this.clients.delete(askedBy(caller, input.by), tenantId, input.name);
     return {};
   }
 
@@ -134,12 +139,12 @@ export class RegistrationController {
 
   @RpcHandler(registrationRpc.approveEnrolment)
   async approve({ caller, tenantId, input }: Asked<'approveEnrolment'>) {
-    return this.requests.approve(caller, tenantId, input.id, input.cluster);
+    return this.requests.approve(askedBy(caller, input.by), tenantId, input.id, input.cluster);
   }
 
   @RpcHandler(registrationRpc.rejectEnrolment)
   async reject({ caller, tenantId, input }: Asked<'rejectEnrolment'>) {
-    return this.requests.reject(caller, tenantId, input.id, input.reason);
+    return this.requests.reject(askedBy(caller, input.by), tenantId, input.id, input.reason);
   }
 
   @RpcHandler(registrationRpc.getApprovalPolicy)
@@ -149,7 +154,7 @@ export class RegistrationController {
 
   @RpcHandler(registrationRpc.setApprovalPolicy)
   async setPolicy({ caller, tenantId, input }: Asked<'setApprovalPolicy'>) {
-    return this.policies.set(caller, tenantId, input.cluster, input.policy);
+    return this.policies.set(askedBy(caller, input.by), tenantId, input.cluster, input.policy);
   }
 
   @RpcHandler(registrationRpc.adoptionManifest)
