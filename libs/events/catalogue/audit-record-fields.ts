@@ -20,7 +20,9 @@ const PASSAGE: Readonly<Record<string, AboutField>> = {
   at: about('When it began. It was over `durationMs` later.', '`requestReceivedTimestamp`'),
   tenantId: about('`_`: nobody had proved to be of any.'),
   door: about('`kube-api`, `connect` or `egress`.'),
-  kind: about('As people tell it apart.'),
+  kind: about(
+    'As people tell it apart, also of what was refused; `proxy`: by a subresource of this name, or another upgrade.',
+  ),
   address: about('Where who asked came from; of a way out of a cluster, its agent.', '`sourceIPs[0]`'),
   traceId: about('Of W3C Trace Context: as the caller said, or made here.'),
   ingress: about('Credential of the replica that it came to.'),
@@ -64,7 +66,10 @@ const PASSAGE: Readonly<Record<string, AboutField>> = {
     'What was asked of the Kubernetes API; null: something else was asked for, or it cannot be read.',
     '`objectRef`',
   ),
-  'resource.verb': about('Of Kubernetes.', '`verb`'),
+  'resource.verb': about(
+    'Of Kubernetes, as it was decided about: of exec, attach, port-forward and proxy `create`, where a kube-apiserver has `get` for a GET.',
+    '`verb`',
+  ),
   'resource.apiGroup': about('Empty: the core group.', '`objectRef.apiGroup`'),
   'resource.resource': about('In the plural.', '`objectRef.resource`'),
   'resource.subresource': about('Empty: none.', '`objectRef.subresource`'),
