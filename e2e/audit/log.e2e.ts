@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,6 +28,7 @@ import { kubectl, scratchStateDir, startTestStack, whoHoldsTheLink, type TestSta
 /** From a door by spool, stream and ingest to an entry; and until a checkpoint is of it. */
 const SEEN_WITHIN_MS = 30_000;
 const FSCK_TIMEOUT_MS = 60_000;
+const AUDIT_DOCUMENT = new URL('../../docs/audit.md', import.meta.url);
 /** One that has refused is asked again within a minute. */
 const ASKED_AGAIN_WITHIN_MS = 150_000;
 
@@ -224,12 +226,50 @@ describe('the whole log', () => {
 
   it('verifies with a tool of other people, from its files alone; so does the proof of one entry', async () => {
     const folder = join(stack.stateDir, 'saved-log');
-    await fairlead(stack, 'audit', 'save', folder);
+    await fairlead(stack, 'audit', 'save', '--bodies', folder);
     const { path: fsck } = await findBinary('tessera-fsck');
     const args = ['--storage_url', `file://${folder}`, '--public_key', `${folder}.key`, '--ui=false', '--N', '16'];
     const { stdout, stderr } = await promisify(execFile)(fsck, args, { timeout: FSCK_TIMEOUT_MS });
     expect(stdout + stderr).toContain("Successfully fsck'd log with size");
     expect(await fairlead(stack, 'audit', 'prove', '1')).toMatch(/^c2sp\.org\/tlog-proof@v1\nindex 0\n/);
+    const [, program = ''] = /^```python\n(.*?)^```$/ms.exec(await readFile(AUDIT_DOCUMENT, 'utf8')) ?? [];
+    const checked = await promisify(execFile)('python3', ['-c', program, folder], { timeout: FSCK_TIMEOUT_MS });
+    expect(checked.stdout).toMatch(/^(\d+) leaves are those of the checkpoint, and \1 bodies are what was logged$/m);
+  });
+
+  it('has each line of an export, and not one that was changed; and all of one entry for an outsider', async () => {
+    const [file, changed] = [join(stack.stateDir, 'whole.ndjson'), join(stack.stateDir, 'changed.ndjson')];
+    await fairlead(stack, 'audit', 'export', '--out', file);
+    await soon(async () => {
+      const { key, exported, keyFrom } = JSON.parse(
+        await fairlead(
+          stack,
+          'audit',
+          'verify',
+          '--key',
+          join(stack.stateDir, 'saved-log.key'),
+          '--export',
+          file,
+          '-o',
+          'json',
+        ),
+      ) as { key: string; keyFrom: string; exported: Record<string, unknown> };
+      expect([keyFrom, key]).toEqual(['given', expect.stringContaining('/audit/default+')]);
+      expect(exported).toMatchObject({ first: 1, missing: 0, unproven: 0, newer: 0, complete: true });
+    });
+    const lines = (await readFile(file, 'utf8')).split('\n');
+    await writeFile(
+      changed,
+      lines.map((line, at) => (at === 2 ? line.replace('"body":{', '"body":{"x":1,') : line)).join('\n'),
+    );
+    const refused = await stack.cli(['audit', 'verify', '--export', changed]);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('entry 3 of ')]);
+    const out = join(stack.stateDir, 'entry-1');
+    await fairlead(stack, 'audit', 'prove', '1', '--out', out);
+    const [nonce, body, leaf] = await Promise.all(['nonce', 'body', 'leaf'].map((name) => readFile(join(out, name))));
+    const commitment = createHash('sha256').update(nonce!).update(body!).digest('base64');
+    expect(JSON.parse(String(leaf))).toEqual({ v: 1, commitment });
+    expect((await readdir(out)).toSorted()).toEqual(['body', 'leaf', 'log.key', 'nonce', 'proof']);
   });
 });
 
