@@ -63,7 +63,7 @@ it('the program of the document finds a whole log whole, with and without what t
 });
 
 it('and what was changed in it', async () => {
-  const changed = bodies.map((line, at) => (at === 279 ? line.replace('280', '281') : line));
+  const changed = bodies.map((line, at) => (at === 279 ? line.replace('ä 280', 'ä 281') : line));
   expect(await check(changed)).toContain('entry 280 is not what was logged');
   const path = `${log}/${entryBundlePath(tileAt(0, 280, SIZE))}`;
   const bundle = await readFile(path);
