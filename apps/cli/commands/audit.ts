@@ -11,15 +11,7 @@ import { closed, lineWriter, newFile } from '../output/lines.js';
 import { AuditEntry, AuditEntryList, AuditFeed, AuditProducerList } from '../session/audit-answers.js';
 import { addAuditLogCommands } from './audit-log.js';
 import { addAuditReconcile } from './audit-reconcile.js';
-import {
-  endTimeOrAge,
-  entryCount,
-  entryNumber,
-  outputOption,
-  timeOrAge,
-  wholeNumber,
-  type Printed,
-} from './option-values.js';
+import { endTimeOrAge, entryCount, entryNumber, outputOption, timeOrAge, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const SEARCH_HELP = `
