@@ -186,8 +186,8 @@ export class AuditSpool implements AsyncDisposable {
   async read(afterSeq: number, limits: ReadLimits): Promise<SpooledRecords> {
     const { segments, durableSeq } = this.#writer;
     const batch = new Batch(afterSeq + 1, limits);
-    this.#recent.fill(batch, durableSeq);
-    if (batch.records.length === 0) await this.#reader.fill(batch, [...segments], durableSeq);
+    this.#recent.addTo(batch, durableSeq);
+    if (batch.records.length === 0) await this.#reader.addTo(batch, [...segments], durableSeq);
     return { firstSeq: afterSeq + 1, records: batch.records };
   }
 

@@ -14,7 +14,7 @@ function add(recent: RecentRecords, firstSeq: number, count: number): void {
 
 function read(recent: RecentRecords, firstSeq: number, lastSeq = Infinity, limits = NO_LIMIT): string[] {
   const batch = new Batch(firstSeq, limits);
-  recent.fill(batch, lastSeq);
+  recent.addTo(batch, lastSeq);
   return batch.records.map(String);
 }
 

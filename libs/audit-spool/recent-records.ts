@@ -37,7 +37,7 @@ export class RecentRecords {
   }
 
   /** Adds to a batch what follows it, up to this number. Nothing, if that is not here any more. */
-  fill(batch: Batch, lastSeq: number): void {
+  addTo(batch: Batch, lastSeq: number): void {
     for (const group of this.#groups) {
       if (group.firstSeq > batch.nextSeq) return;
       for (const { from, to } of group.json.slice(batch.nextSeq - group.firstSeq)) {

@@ -28,7 +28,7 @@ export class SpoolReader {
   }
 
   /** Adds to a batch what follows it. `segments` from the oldest to the newest; nothing beyond `durableSeq` is read. */
-  async fill(batch: Batch, segments: readonly Segment[], durableSeq: number): Promise<void> {
+  async addTo(batch: Batch, segments: readonly Segment[], durableSeq: number): Promise<void> {
     while (batch.nextSeq <= durableSeq && !batch.isFull) {
       const at = Math.max(
         0,

@@ -280,7 +280,8 @@ describe('while NATS is away', () => {
   it('and back, frozen for longer than connections are held, nothing waits and nothing is lost', async () => {
     const { writes, refused, slowestReadMs } = await throughFreeze('frozen-', 17_000);
     expect(refused).toEqual([]);
-    expect(slowestReadMs).toBeLessThan(2_000);
+    // Whoever waited for NATS would wait for a timeout of 5 s, or the 17 s until it is back.
+    expect(slowestReadMs).toBeLessThan(4_500);
     await audited(3 * writes, ({ resource }) => resource?.name.startsWith('frozen-') === true);
   });
 
