@@ -30,7 +30,7 @@ export default defineConfig({
           isolate: false,
           maxWorkers: availableParallelism(),
           // Property tests on a machine that is busy with something else.
-          testTimeout: 30_000,
+          testTimeout: 120_000,
         },
       },
       {

@@ -397,7 +397,8 @@ const DAMAGES: readonly Damage[] = [
   {
     what: 'a hash is changed',
     sql: [
-      `update audit_tiles set bytes = overlay(bytes placing '\\x00' from 65) where ${OF_LOG} and kind = 0 and index = 0`,
+      // Whatever the byte is.
+      `update audit_tiles set bytes = set_byte(bytes, 64, 255 - get_byte(bytes, 64)) where ${OF_LOG} and kind = 0 and index = 0`,
     ],
     named: /entry 3: /,
   },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Lanes, roomOn, shareOf, type Room } from './lanes.js';
+import { Lanes, isOverloaded, roomOn, shareOf, type Room } from './lanes.js';
 
 const waiting = (wallS: number) => ({ wallS, cpuS: wallS / 8, needs: [] });
 const computing = (wallS: number) => ({ wallS, cpuS: wallS, needs: [] });
@@ -96,4 +96,18 @@ it('begins a file once its components are here', async () => {
   lanes.lookAgain();
   await settle();
   expect(names()).toEqual(['needs']);
+});
+
+it('begins nothing beside others on a machine that is overloaded, and goes on when it is no more', async () => {
+  expect([isOverloaded(2, 10), isOverloaded(2, 10.1)]).toEqual([false, true]);
+  let overloaded = true;
+  const lanes = new Lanes({ cores: 2, files: 8 }, () => overloaded);
+  const running: string[] = [];
+  for (const name of ['one', 'other']) void lanes.enter(waiting(10)).then(() => running.push(name));
+  await settle();
+  expect(running).toEqual(['one']);
+  overloaded = false;
+  lanes.lookAgain();
+  await settle();
+  expect(running).toEqual(['one', 'other']);
 });

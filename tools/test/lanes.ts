@@ -1,5 +1,5 @@
 // Which test files run at the same time: as many as keep the cores busy, by the share of a core that each took when it was recorded.
-import { availableParallelism } from 'node:os';
+import { availableParallelism, loadavg } from 'node:os';
 import type { Timing } from './timings.js';
 
 /** What files that run at the same time share. */
@@ -11,10 +11,17 @@ export interface Room {
 }
 
 const FILES_PER_CORE = 4;
+/** Processes that want to run at the same time: beyond it another file makes none of them faster, and takes those it joins past their deadlines. */
+const LOAD_PER_CORE = 5;
 
 /** All cores. Shares were taken while others ran, and are a little more in truth: that leaves little idle. */
 export function roomOn(cores = availableParallelism()): Room {
   return { cores: Math.max(1, cores), files: FILES_PER_CORE * Math.max(1, cores) };
+}
+
+/** Files take more than when they were recorded: the machine is slower, or busy with something else. */
+export function isOverloaded(cores = availableParallelism(), load = loadavg()[0] ?? 0): boolean {
+  return load > LOAD_PER_CORE * cores;
 }
 
 /** Of a core, on average over its time; more than 1 if it computes on several. */
@@ -31,11 +38,14 @@ interface Queued {
 
 export class Lanes {
   readonly #room: Room;
+  readonly #isOverloaded: () => boolean;
   readonly #running = new Set<Queued>();
   #queue: Queued[] = [];
 
-  constructor(room: Room) {
+  /** While it is overloaded nothing more begins but what has the room for itself; say so with `lookAgain` when that may have ended. */
+  constructor(room: Room, overloaded: () => boolean = () => false) {
     this.#room = room;
+    this.#isOverloaded = overloaded;
   }
 
   /**
@@ -66,6 +76,7 @@ export class Lanes {
   /** One alone always has, however much it computes. */
   #hasRoomFor(file: Queued): boolean {
     if (this.#running.size === 0) return true;
+    if (this.#isOverloaded()) return false;
     const taken = [...this.#running].reduce((sum, { share }) => sum + share, 0);
     return this.#running.size < this.#room.files && taken + file.share <= this.#room.cores;
   }

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { relative } from 'node:path';
 import type { PoolOptions, PoolRunnerInitializer, PoolWorker, WorkerRequest } from 'vitest/node';
 import { FileProcesses, type FileProcess } from './file-processes.js';
-import { Lanes, roomOn } from './lanes.js';
+import { Lanes, isOverloaded, roomOn } from './lanes.js';
 import { cpuSecondsOf } from './processes.js';
 import { Session } from './session.js';
 import { Stress } from './stress.js';
@@ -14,8 +14,10 @@ import { readTimings, UNKNOWN, type Timing } from './timings.js';
 export const ALL_FILES = 10_000;
 
 const LOOK_FOR_COMPONENTS_MS = 500;
+const LOOK_AT_LOAD_MS = 2_000;
 
-const lanes = new Lanes(roomOn());
+const lanes = new Lanes(roomOn(), isOverloaded);
+setInterval(() => lanes.lookAgain(), LOOK_AT_LOAD_MS).unref();
 const processes = new FileProcesses();
 const timings = readTimings();
 const session = Session.fromEnvironment();

@@ -92,7 +92,7 @@ export function statusOf({ api }: World): Promise<ClusterGitOps> {
 export function status(
   world: World,
   check: (status: ClusterGitOps) => void,
-  timeoutMs = 90_000,
+  timeoutMs = 240_000,
 ): Promise<ClusterGitOps> {
   return eventually(
     async () => {
