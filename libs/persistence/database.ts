@@ -48,6 +48,7 @@ export function createDatabase(options: DatabaseOptions): DataSource {
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     poolErrorHandler: (error: unknown) => options.logger.warn('database.connection_lost', { reason: messageOf(error) }),
     extra: {
+      Client: HeardClient,
       keepAlive: true,
       query_timeout: QUERY_TIMEOUT_MS,
       options: [
@@ -58,6 +59,17 @@ export function createDatabase(options: DatabaseOptions): DataSource {
       ].join(' '),
     },
   });
+}
+
+/**
+ * A connection that is lost between two statements, or on its way to or from the pool, says so by an error that nobody may be listening to, and that would end the
+ * process. The next statement over it fails by itself.
+ */
+class HeardClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+  }
 }
 
 /** A property `tenantId` is the column `tenant_id`, where the entity does not say otherwise. */
