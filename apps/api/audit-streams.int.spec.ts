@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { startScriptedApi, type ScriptedApi } from '@fairlead/api/testing';
-import { auditFixture, newEpoch, passage, passages, type AuditFixture } from '@fairlead/audit/testing';
+import { auditFixture, newEpoch, type AuditFixture } from '@fairlead/audit/testing';
+import { passage, passages } from '@fairlead/contracts/testing';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 

@@ -57,7 +57,8 @@ function ask(by: AskApi, operation: DescribedOperation): Promise<ApiAnswer> {
   return by(method, pathFor(operation), takesBody ? body : undefined);
 }
 
-const ofTenant = (operation: DescribedOperation): boolean => ['administrator', 'user'].includes(operation.mayAsk);
+const ofTenant = (operation: DescribedOperation): boolean =>
+  ['administrator', 'auditor', 'user'].includes(operation.mayAsk);
 /** What they make bears a name of their own tenant's, which may be one that another has as well. */
 const MAKES_ITS_OWN = new Set(['putGitHost', 'putAssignment', 'uploadBundle', 'importBundle']);
 

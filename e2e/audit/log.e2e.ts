@@ -12,7 +12,7 @@ import { parseVerifierKey, type NoteVerifier } from '@fairlead/transparency-log'
 import { policyText, startTestWitness, type TestWitness } from '@fairlead/transparency-log/testing';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { logIn } from '../access/person.js';
+import { commandOf, logIn, succeeds } from '../access/person.js';
 import { fairlead } from '../support/fairlead.js';
 import { connectAs, queryDatabase } from '../support/service-database.js';
 import {
@@ -24,6 +24,7 @@ import {
   type ToldEvent,
 } from '../support/subscriber-sample.js';
 import { kubectl, scratchStateDir, startTestStack, whoHoldsTheLink, type TestStack } from '../support/test-stack.js';
+import { entriesFound, verifiedLog, type Exported, type Verified } from './answers.js';
 import { DAMAGES } from './damages.js';
 
 /** From a door by spool, stream and ingest to an entry; and until a checkpoint is of it. */
@@ -53,25 +54,18 @@ afterAll(async () => {
   for (const witness of witnesses) await witness[Symbol.asyncDispose]();
 });
 
-interface Entry {
-  readonly number: number;
-  readonly user: string;
-  readonly action: string;
-  readonly decision: string;
-  readonly source: string;
-  readonly body: Readonly<Record<string, unknown>>;
-}
-
-async function search(...filter: string[]): Promise<Entry[]> {
-  const answer = await fairlead(stack, 'audit', 'search', ...filter, '-o', 'json');
-  return (JSON.parse(answer) as { entries: Entry[] }).entries;
-}
-
+const search = (...filter: string[]) => entriesFound(stack, ...filter);
+const verify = () => verifiedLog(stack);
 const soon = <T>(look: () => Promise<T>): Promise<T> => eventually(look, { timeoutMs: SEEN_WITHIN_MS });
+
+const tokenFile = (name: string): string => join(stack.stateDir, `${name}.token`);
+/** Makes an API token, which is an event, too. */
+const newToken = (name: string, ...options: string[]): Promise<string> =>
+  fairlead(stack, 'api-token', 'create', name, '--for', '1h', '--out', tokenFile(name), ...options);
 
 describe('an auditor finds', () => {
   it('who let whom in', async () => {
-    await fairlead(stack, 'api-token', 'create', 'colleague', '--for', '1h', '--out', join(stack.stateDir, 'c.token'));
+    await newToken('colleague');
     const what = ['--token', 'colleague', '--role', 'view', '--cluster', 'demo', '--for', '1h', '--reason', 'looks'];
     await fairlead(stack, 'grant', 'create', ...what);
     const [found] = await soon(async () => {
@@ -96,7 +90,7 @@ describe('an auditor finds', () => {
   });
 
   it('who was turned away: by a gateway, and by the rights of the cluster beyond it', async () => {
-    const colleague = await soon(() => logIn(stack, 'colleague', join(stack.stateDir, 'c.token')));
+    const colleague = await soon(() => logIn(stack, 'colleague', tokenFile('colleague')));
     const anywhere = ['--refused', 'anywhere', '--user', 'token:colleague', '--status', '403'];
     const refused = async (...args: string[]) => {
       const { code, stderr } = await colleague.kubectl('gateway-a', ...args);
@@ -153,19 +147,31 @@ describe('an auditor finds', () => {
   });
 });
 
+it('whoever has the role of an auditor finds, exports and verifies, and may do nothing else', async () => {
+  await newToken('dana');
+  const may = ['--token', 'dana', '--role', 'auditor', '--for', '1h', '--reason', 'the yearly audit'];
+  await fairlead(stack, 'grant', 'create', ...may);
+  const dana = await soon(() => commandOf(stack, 'dana', tokenFile('dana')));
+  const say = (...args: string[]): Promise<string> => succeeds(dana.fairlead('audit', ...args));
+  expect(await soon(() => say('search', '--kind', 'exec', '--cluster', 'demo'))).toContain('exec pods/hello');
+  await say('export', '--out', join(dana.home, 'whole.ndjson'));
+  expect(await say('verify', '--export', join(dana.home, 'whole.ndjson'))).toContain(
+    'no number between these is missing',
+  );
+  for (const args of [
+    ['cluster', 'delete', 'demo', '--yes'],
+    ['grant', 'list'],
+    ['audit', 'begin-anew', '--yes'],
+  ]) {
+    expect(await dana.fairlead(...args)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('for administrators') as string,
+    });
+  }
+  expect(await dana.fairlead('kubeconfig', 'demo')).toMatchObject({ code: 1 });
+});
+
 describe('a subscriber', () => {
-  const newToken = (name: string, ...tenant: string[]): Promise<string> =>
-    fairlead(
-      stack,
-      ...tenant,
-      'api-token',
-      'create',
-      name,
-      '--for',
-      '1h',
-      '--out',
-      join(stack.stateDir, `${name}.token`),
-    );
   const of = (name: string) => (event: ToldEvent) => event.data['name'] === name;
   const run = (subscriber: MadeSubscriber): RunningSubscriber =>
     runSubscriber(stack, subscriber, process.execPath, join(SUBSCRIBERS, 'typescript', 'subscriber.ts'));
@@ -199,16 +205,6 @@ describe('a subscriber', () => {
   });
 });
 
-interface Verified {
-  readonly origin: string;
-  readonly size: number;
-  readonly verified: number;
-}
-
-async function verify(): Promise<Verified> {
-  return JSON.parse(await fairlead(stack, 'audit', 'verify', '-o', 'json')) as Verified;
-}
-
 describe('the whole log', () => {
   it('verifies, and goes on from what was verified before', async () => {
     const first = await soon(async () => {
@@ -240,21 +236,11 @@ describe('the whole log', () => {
 
   it('has each line of an export, and not one that was changed; and all of one entry for an outsider', async () => {
     const [file, changed] = [join(stack.stateDir, 'whole.ndjson'), join(stack.stateDir, 'changed.ndjson')];
+    const byKey = ['--key', join(stack.stateDir, 'saved-log.key')];
     await fairlead(stack, 'audit', 'export', '--out', file);
     await soon(async () => {
-      const { key, exported, keyFrom } = JSON.parse(
-        await fairlead(
-          stack,
-          'audit',
-          'verify',
-          '--key',
-          join(stack.stateDir, 'saved-log.key'),
-          '--export',
-          file,
-          '-o',
-          'json',
-        ),
-      ) as { key: string; keyFrom: string; exported: Record<string, unknown> };
+      const verified = await fairlead(stack, 'audit', 'verify', ...byKey, '--export', file, '-o', 'json');
+      const { key, exported, keyFrom } = JSON.parse(verified) as Exported;
       expect([keyFrom, key]).toEqual(['given', expect.stringContaining('/audit/default+')]);
       expect(exported).toMatchObject({ first: 1, missing: 0, unproven: 0, newer: 0, complete: true });
     });
@@ -320,8 +306,7 @@ async function withRightsOf(service: Service, work: (query: Query) => Promise<un
 
 describe('a log of which the database was restored to an older point', () => {
   const inShop = (...args: string[]) => fairlead(stack, '--tenant', 'shop', ...args);
-  const grow = (name: string) =>
-    inShop('api-token', 'create', name, '--for', '1h', '--out', join(stack.stateDir, `${name}.token`));
+  const grow = (name: string): Promise<string> => newToken(name, '--tenant', 'shop');
   const sizeOf = async (): Promise<number> =>
     soon(async () => (JSON.parse(await inShop('audit', 'verify', '-o', 'json')) as Verified).size);
   const grownTo = (size: number) => soon(async () => expect(await sizeOf()).toBeGreaterThanOrEqual(size));

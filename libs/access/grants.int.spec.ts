@@ -30,7 +30,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccessRequests } from './feature/access-requests.js';
-import { isAdministrator } from './feature/administration.js';
+import { apiRolesOf } from './feature/administration.js';
 import { ExplainAccess } from './feature/explain-access.js';
 import { GRANTS_BUCKET } from './feature/grants-bucket.js';
 import { Grants } from './feature/grants.js';
@@ -193,7 +193,7 @@ describe('grants', () => {
     expect(await grants.clustersOf('other', self)).toEqual({ names: [] });
   });
 
-  it('make administrators, unless one denies it', async () => {
+  it('make administrators and auditors, unless one denies it', async () => {
     const ben: Principal = {
       tenantId: T,
       tokenId: crypto.randomUUID(),
@@ -202,9 +202,12 @@ describe('grants', () => {
       kind: 'login',
       subjectGroups: ['corp:ops'],
       administrator: false,
+      auditor: false,
       expiresAt: null,
     };
-    const is = (principal: Principal = ben): Promise<boolean> => isAdministrator(database.manager, principal, now());
+    const roles = (principal: Principal = ben) => apiRolesOf(database.manager, principal, now());
+    const is = async (principal: Principal = ben): Promise<boolean> =>
+      (await roles(principal)).includes('administrator');
     expect([await is(), await is({ ...ben, kind: 'administrator' })]).toEqual([false, true]);
     await grant({ kind: 'group', name: 'corp:ops' }, { role: 'administrator' });
     expect([await is(), await is({ ...ben, subjectGroups: [] }), await is({ ...ben, tenantId: 'other' })]).toEqual([
@@ -216,7 +219,9 @@ describe('grants', () => {
     await grant({ kind: 'token', name: 'corp:ben' }, { role: 'administrator', effect: 'deny' });
     expect(await is()).toBe(true);
     await grant(user('corp:ben'), { role: 'administrator', effect: 'deny' });
-    expect(await is()).toBe(false);
+    expect(await roles()).toEqual([]);
+    await grant(user('corp:ben'), { role: 'auditor' });
+    expect(await roles()).toEqual(['auditor']);
     expect(idsAtDoors({ kind: 'group', name: 'corp:ops' })).toEqual([]);
   });
 });

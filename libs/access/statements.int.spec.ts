@@ -33,6 +33,7 @@ const person: Principal = {
   groups: [],
   subjectGroups: ['corp:dev'],
   administrator: false,
+  auditor: false,
   expiresAt: null,
 };
 

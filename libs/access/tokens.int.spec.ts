@@ -82,6 +82,7 @@ it('the administrator has exactly one token, which gateways know, and a short on
     user: 'admin',
     groups: ['fairlead:admins'],
     administrator: true,
+    auditor: false,
     expiresAt: null,
   });
   await expect(authenticate('a'.repeat(32))).rejects.toMatchObject(nobody);
@@ -107,6 +108,7 @@ it('an API token is told once, is nobody’s but its own, and has nothing withou
     groups: [],
     subjectGroups: [],
     administrator: false,
+    auditor: false,
     expiresAt: token.expiresAt,
   });
   await expect(authenticate(`${secret}x`)).rejects.toMatchObject(nobody);

@@ -17,7 +17,21 @@ const FOR_USERS = [
   'requestAccess',
   'whoami',
 ];
+/** All that an auditor may ask besides. */
+const FOR_AUDITORS = [
+  'exportAudit',
+  'feedAudit',
+  'getAuditEntry',
+  'getAuditLog',
+  'getAuditTile',
+  'listAuditEvidence',
+  'listAuditProducers',
+  'listAuditWitnesses',
+  'searchAudit',
+  'tailAudit',
+];
 const USER = 'a-token-of-a-user-of-some-length';
+const AUDITOR = 'a-token-of-an-auditor-of-some-length';
 
 let api: ScriptedApi;
 let client: CheckedClient;
@@ -25,6 +39,7 @@ let client: CheckedClient;
 beforeAll(async () => {
   api = await startScriptedApi();
   api.script.users.set(USER, userOf('corp:alice', { subjectGroups: ['corp:developers'] }));
+  api.script.users.set(AUDITOR, userOf('corp:dana', { auditor: true }));
   client = await checkedClient(api);
 });
 
@@ -67,10 +82,25 @@ it('lets a user ask for nothing but what is listed here, whatever the operation'
   expect(refused).toEqual(ids.filter((id) => !FOR_USERS.includes(id)));
 });
 
+it('lets an auditor read the audit log besides, and nothing else', async () => {
+  const operations = described();
+  const allowed = operations.filter(({ mayAsk }) => mayAsk === 'auditor').map(({ id }) => id);
+  expect(allowed.sort()).toEqual(FOR_AUDITORS);
+  for (const { method, path, id, mayAsk } of operations.filter((each) => each.mayAsk !== 'public')) {
+    const { status } = await client.ask(method, path, { token: AUDITOR });
+    const isRefused = mayAsk === 'administrator' || mayAsk === 'installation';
+    expect([id, status === 403]).toEqual([id, isRefused]);
+  }
+});
+
 it('tells a user how to become more', async () => {
   expect(problemOf(await asUser('DELETE', '/v1/clusters/prod'))).toMatchObject({
     detail: 'DELETE /v1/clusters/{name} is for administrators, and corp:alice is none',
     next: expect.stringContaining('fairlead grant create --user corp:alice --role administrator') as string,
+  });
+  expect(problemOf(await asUser('GET', '/v1/audit/entries'))).toMatchObject({
+    detail: 'GET /v1/audit/entries is for auditors and administrators, and corp:alice is none',
+    next: expect.stringContaining('fairlead grant create --user corp:alice --role auditor') as string,
   });
 });
 

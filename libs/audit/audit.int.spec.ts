@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AUDIT_SERVICE_ENTRIES, auditRpc, type AuditEntry } from '@fairlead/contracts';
+import { passage, passages } from '@fairlead/contracts/testing';
 import { gatewayA, gatewayB, operator } from '@fairlead/messaging/testing';
 import { eventually } from '@fairlead/testing';
 import { EMPTY_LOG, appendBatch } from '@fairlead/transparency-log';
@@ -7,7 +8,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { leafOf } from './domain/leaf.js';
 import { appendToTree, type AppendToLog } from './index.js';
-import { auditFixture, disconnected, newEpoch, passage, passages, type AuditFixture } from './testing/audit-fixture.js';
+import { auditFixture, disconnected, newEpoch, type AuditFixture } from './testing/audit-fixture.js';
 
 const PATIENCE = { timeoutMs: 60_000 };
 

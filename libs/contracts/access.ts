@@ -35,6 +35,8 @@ export const Principal = KubeIdentity.extend({
   subjectGroups: z.array(z.string().min(1).max(256)).max(256),
   /** Whether the whole admin API of the tenant is theirs. */
   administrator: z.boolean(),
+  /** Whether they may read its audit log. An administrator may anyway. An older access service knows no such role. */
+  auditor: z.boolean().default(false),
   expiresAt: IsoTime.nullable(),
 });
 export type Principal = z.infer<typeof Principal>;
@@ -47,9 +49,19 @@ export const ClusterScope = z.union([
 ]);
 export type ClusterScope = z.infer<typeof ClusterScope>;
 
-/** `administrator`: the admin API of the tenant, and nothing in a cluster; it takes all clusters and no narrowing. */
-export const GrantRole = z.enum([...ClusterRoleName.options, 'administrator']);
+/**
+ * What somebody may be at the admin API of the tenant, which gives nothing in a cluster, and takes all clusters and no narrowing. `administrator`: everything; `auditor`: they read the audit
+ * log, and verify it.
+ */
+export const ApiRole = z.enum(['administrator', 'auditor']);
+export type ApiRole = z.infer<typeof ApiRole>;
+
+export const GrantRole = z.enum([...ClusterRoleName.options, ...ApiRole.options]);
 export type GrantRole = z.infer<typeof GrantRole>;
+
+export function isApiRole(role: GrantRole | null): role is ApiRole {
+  return ApiRole.options.some((option) => option === role);
+}
 
 /** Groups that clusters bind themselves, beside or instead of a role. */
 const KubernetesGroup = z

@@ -51,29 +51,24 @@ function checkProto() {
 }
 
 checkProto();
-/** docs/events.md and its document from libs/events, which is TypeScript that imports other packages. It says itself what is wrong. */
-function checkEvents() {
+/** A document and its page in docs/, from libs, which are TypeScript that imports other packages. The program says itself what is wrong. */
+function checkDescription(program, complaint) {
   const fromSource = ['--conditions=fairlead-source', '--import', './tools/testbed/fixtures/from-source.mjs'];
   try {
-    run(process.execPath, ...fromSource, 'tools/drift/event-catalogue.mjs', '--check');
+    run(process.execPath, ...fromSource, program, '--check');
   } catch {
-    problems.push('the published description of events is not what libs/events gives');
+    problems.push(complaint);
   }
 }
 
-checkEvents();
-
-/** docs/audit-records.md and its document, likewise. */
-function checkAuditRecords() {
-  const fromSource = ['--conditions=fairlead-source', '--import', './tools/testbed/fixtures/from-source.mjs'];
-  try {
-    run(process.execPath, ...fromSource, 'tools/drift/audit-records.mjs', '--check');
-  } catch {
-    problems.push('the published description of records of the audit log is not what libs/contracts gives');
-  }
-}
-
-checkAuditRecords();
+checkDescription(
+  'tools/drift/event-catalogue.mjs',
+  'the published description of events is not what libs/events gives',
+);
+checkDescription(
+  'tools/drift/audit-records.mjs',
+  'the published description of records of the audit log is not what libs/contracts gives',
+);
 try {
   run(process.execPath, 'tools/drift/sync-references.mjs', '--check');
 } catch {

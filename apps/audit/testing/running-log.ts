@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { AskedWitness } from '@fairlead/audit';
-import { FORGET_SIGNED, newEpoch, passages, rewriteLog, type Query } from '@fairlead/audit/testing';
+import { FORGET_SIGNED, newEpoch, rewriteLog, type Query } from '@fairlead/audit/testing';
+import { passages } from '@fairlead/contracts/testing';
 import {
   MAX_AUDIT_BATCH,
   auditLogRpc,

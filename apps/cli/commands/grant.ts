@@ -17,17 +17,19 @@ import { withApi } from './with-api.js';
 
 const GRANTS = '/v1/grants';
 const MY_GRANTS = '/v1/users/me/grants';
-const ROLES = ['view', 'edit', 'admin', 'cluster-admin', 'administrator'];
+const API_ROLES = ['administrator', 'auditor'];
+const ROLES = ['view', 'edit', 'admin', 'cluster-admin', ...API_ROLES];
 
 const CREATE_HELP = `
-The roles view, edit, admin and cluster-admin are those of Kubernetes. The role administrator is for this command: it gives the clusters' own
-management, and nothing inside of them. Without narrowing, a role counts for the whole cluster. A grant with --deny wins over all others.
+The roles view, edit, admin and cluster-admin are those of Kubernetes. The roles administrator and auditor are for this command: an administrator
+manages clusters, an auditor reads the audit log, and neither gets into a cluster by that. Without narrowing, a role counts for the whole cluster. A grant with --deny wins over all others.
 It counts within two seconds, and what runs because of it is cut off when it ends.
 
 Examples:
   fairlead grant create --user corp:alice --role view --namespace shop --clusters 'env=staging' --for 4d --reason 'looks into SHOP-7'
   fairlead grant create --token deployer --role edit --namespace shop --cluster shop-eu --until never --reason 'the pipeline'
   fairlead grant create --group corp:sre --role administrator --until 2026-12-31 --reason 'runs the platform'
+  fairlead grant create --user corp:dana --role auditor --for 30d --reason 'the yearly audit'
   fairlead grant create --group corp:developers --deny --resource secrets --all-clusters --until never --reason 'policy 12'
   fairlead grant create --client prometheus --target '10.0.0.0/8:9100' --clusters 'env=prod' --for 90d --reason 'scrapes'`;
 
@@ -157,9 +159,9 @@ function grantOf(options: CreateOptions, now: Date): object {
   };
 }
 
-/** The role administrator is of all clusters, so it need not be said. */
+/** A role of the admin API is of all clusters, so it need not be said. */
 function scopeFor(role: string | null, options: ScopeOptions): ClusterScope {
-  if (role !== 'administrator') return scopeOf(options);
+  if (role === null || !API_ROLES.includes(role)) return scopeOf(options);
   return scopeIn(options) ?? { all: true };
 }
 

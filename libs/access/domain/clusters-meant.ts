@@ -1,4 +1,4 @@
-import { isInForce, scopeFilter, type ClusterEntry, type Grant } from '@fairlead/contracts';
+import { isApiRole, isInForce, scopeFilter, type ClusterEntry, type Grant } from '@fairlead/contracts';
 
 /** The names of those clusters that a grant means now that allows something there, in order. A denial hides no cluster. */
 export function clustersMeant(
@@ -7,7 +7,7 @@ export function clustersMeant(
   now: Date,
 ): string[] {
   const allowing = grants.filter(
-    (grant) => grant.effect === 'allow' && grant.role !== 'administrator' && isInForce(grant, now.getTime()),
+    (grant) => grant.effect === 'allow' && !isApiRole(grant.role) && isInForce(grant, now.getTime()),
   );
   const scopes = allowing.map(({ clusters: scope }) => scopeFilter(scope));
   const meant = clusters.filter((cluster) => scopes.some((means) => means(cluster)));

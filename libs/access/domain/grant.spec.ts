@@ -1,15 +1,7 @@
-import { Grant, GrantsEntry, NewGrant, type Subject } from '@fairlead/contracts';
+import { Grant, GrantsEntry, NewGrant, isApiRole, type ApiRole, type Subject } from '@fairlead/contracts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  MAX_GRANTS,
-  checkNewGrant,
-  checkSubjectFits,
-  givesAdministration,
-  keyOf,
-  ruleOf,
-  subjectEntry,
-} from './grant.js';
+import { MAX_GRANTS, checkNewGrant, checkSubjectFits, givesApiRole, keyOf, ruleOf, subjectEntry } from './grant.js';
 
 const now = new Date('2026-05-01T12:00:00.000Z');
 const later = '2026-05-02T12:00:00.000Z';
@@ -39,6 +31,7 @@ describe('checkNewGrant', () => {
     ['a narrowed denial', { effect: 'deny', role: null, narrowing: { namespaces: ['vault'] } }],
     ['an administrator', { role: 'administrator' }],
     ['no administrator', { role: 'administrator', effect: 'deny' }],
+    ['an auditor', { role: 'auditor' }],
     ['whom kubectl --as may name', { impersonate: { users: ['*'] } }],
   ])('takes %s', (_, change) => {
     expect(() => checkNewGrant(newGrant(change), now)).not.toThrow();
@@ -58,6 +51,8 @@ describe('checkNewGrant', () => {
     ['an administrator of some clusters', { role: 'administrator', clusters: { names: ['a'] } }],
     ['a narrowed administrator', { role: 'administrator', narrowing: { verbs: ['get'] } }],
     ['an administrator with groups', { role: 'administrator', groups: ['team-a'] }],
+    ['an auditor of some clusters', { role: 'auditor', clusters: { names: ['a'] } }],
+    ['an auditor with groups', { role: 'auditor', groups: ['team-a'] }],
     ['an administrator who may name others', { role: 'administrator', impersonate: { users: ['*'] } }],
     ['a denial of a role', { effect: 'deny', role: 'edit' }],
     ['a denial of groups', { effect: 'deny', role: null, groups: ['team-a'] }],
@@ -84,15 +79,16 @@ describe('ruleOf', () => {
     });
   });
 
-  it('gives a denial no groups, and an administrator nothing', () => {
+  it('gives a denial no groups, and roles of the admin API nothing', () => {
     expect(ruleOf(grant({ effect: 'deny', role: null }))).toMatchObject({ effect: 'deny', groups: [] });
     expect(ruleOf(grant({ role: 'administrator' }))).toBeNull();
+    expect(ruleOf(grant({ role: 'auditor' }))).toBeNull();
   });
 });
 
 const anyGrant = fc
   .record({
-    role: fc.constantFrom('view', 'edit', 'admin', 'cluster-admin', 'administrator'),
+    role: fc.constantFrom('view', 'edit', 'admin', 'cluster-admin', 'administrator', 'auditor'),
     effect: fc.constantFrom('allow', 'deny'),
     expiresAt: fc.constantFrom(null, later),
     notBefore: fc.constantFrom(null, now.toISOString()),
@@ -100,7 +96,7 @@ const anyGrant = fc
   .map((change) => grant({ ...(change as Partial<Grant>), id: crypto.randomUUID() }));
 
 describe('subjectEntry', () => {
-  it('is the same for the same grants in any order, is as doors read it, and tells of no administrator', () => {
+  it('is the same for the same grants in any order, is as doors read it, and tells of no role of the admin API', () => {
     const shuffled = fc
       .array(anyGrant, { maxLength: 12 })
       .chain((grants) => fc.tuple(fc.constant(grants), fc.shuffledSubarray(grants, { minLength: grants.length })));
@@ -108,7 +104,7 @@ describe('subjectEntry', () => {
       fc.property(shuffled, ([grants, mixed]) => {
         const entry = subjectEntry('default', ada, grants);
         expect(JSON.stringify(subjectEntry('default', ada, mixed))).toBe(JSON.stringify(entry));
-        const inClusters = grants.filter(({ role }) => role !== 'administrator');
+        const inClusters = grants.filter(({ role }) => !isApiRole(role));
         const read = entry && GrantsEntry.parse(entry);
         expect(read?.kind === 'subject' ? read.grants.length : 0).toBe(inClusters.length);
         expect(entry === null).toBe(inClusters.length === 0);
@@ -132,12 +128,17 @@ describe('checkSubjectFits', () => {
   });
 });
 
-describe('givesAdministration', () => {
-  const yes = grant({ role: 'administrator' });
-  const no = grant({ role: 'administrator', effect: 'deny' });
+describe.each<[ApiRole, ApiRole]>([
+  ['administrator', 'auditor'],
+  ['auditor', 'administrator'],
+])('%s', (role, other) => {
+  const yes = grant({ role });
+  const no = grant({ role, effect: 'deny' });
   it.each<[string, Grant[], boolean]>([
     ['nothing', [], false],
-    ['another role', [grant({ role: 'cluster-admin' })], false],
+    ['a role in clusters', [grant({ role: 'cluster-admin' })], false],
+    ['the other role of the admin API', [grant({ role: other })], false],
+    ['a denial of the other', [yes, grant({ role: other, effect: 'deny' })], true],
     ['a denial of another kind', [yes, grant({ effect: 'deny', role: null })], true],
     ['a grant', [yes], true],
     ['a denial beside it', [yes, no], false],
@@ -145,8 +146,8 @@ describe('givesAdministration', () => {
     ['one that has ended', [{ ...yes, expiresAt: now.toISOString() }], false],
     ['one that has not begun', [{ ...yes, notBefore: later, expiresAt: null }], false],
     ['a denial that has ended', [yes, { ...no, expiresAt: now.toISOString() }], true],
-  ])('by %s', (_, grants, expected) => {
-    expect(givesAdministration(grants, now)).toBe(expected);
+  ])('is who has %s', (_, grants, expected) => {
+    expect(givesApiRole(role, grants, now)).toBe(expected);
   });
 });
 

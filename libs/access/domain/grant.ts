@@ -1,7 +1,9 @@
 import { groupOfRole, type AccessRule } from '@fairlead/access-rules';
 import {
   grantsKeys,
+  isApiRole,
   isInForce,
+  type ApiRole,
   type Grant,
   type GrantEntry,
   type GrantsEntry,
@@ -30,7 +32,7 @@ export function checkNewGrant(grant: NewGrant, now: Date): void {
 }
 
 function wrongRole(grant: NewGrant): string | null {
-  return (grant.role === 'administrator' ? wrongAdministrator(grant) : null) ?? wrongEffect(grant);
+  return (isApiRole(grant.role) ? wrongApiRole(grant, grant.role) : null) ?? wrongEffect(grant);
 }
 
 function wrongTargets({ targets }: NewGrant): string | null {
@@ -55,22 +57,22 @@ function wrongTimes({ notBefore, expiresAt }: NewGrant, now: Date): string | nul
   return notBefore !== null && Date.parse(notBefore) >= endMs ? 'a grant has to begin before it ends' : null;
 }
 
-function wrongAdministrator({ clusters, narrowing, groups, impersonate }: NewGrant): string | null {
-  if (!('all' in clusters)) return 'a grant of the role administrator is for all clusters';
-  if (Object.keys(narrowing).length > 0) return 'a grant of the role administrator takes no narrowing';
+function wrongApiRole({ clusters, narrowing, groups, impersonate }: NewGrant, role: ApiRole): string | null {
+  if (!('all' in clusters)) return `a grant of the role ${role} is for all clusters`;
+  if (Object.keys(narrowing).length > 0) return `a grant of the role ${role} takes no narrowing`;
   const inClusters = groups.length > 0 || impersonate !== undefined;
-  return inClusters ? 'the role administrator gives nothing in clusters: make another grant for that' : null;
+  return inClusters ? `the role ${role} gives nothing in clusters: make another grant for that` : null;
 }
 
 function wrongEffect({ effect, role, groups, impersonate }: NewGrant): string | null {
   if (effect === 'allow') return role === null && groups.length === 0 ? 'a grant needs a role or groups' : null;
-  const gives = (role !== null && role !== 'administrator') || groups.length > 0 || impersonate !== undefined;
+  const gives = (role !== null && !isApiRole(role)) || groups.length > 0 || impersonate !== undefined;
   return gives ? 'a grant that denies takes no role and no groups: all that its narrowing holds is refused' : null;
 }
 
-/** What a grant says in each cluster that it means; null for the role administrator, which means none. */
+/** What a grant says in each cluster that it means; null for a role of the admin API, which means none. */
 export function ruleOf({ id, effect, role, groups, narrowing, impersonate }: Grant): AccessRule | null {
-  if (role === 'administrator') return null;
+  if (isApiRole(role)) return null;
   const all = effect === 'deny' ? [] : [...(role === null ? [] : [groupOfRole(role)]), ...groups];
   return { grantId: id, effect, groups: all, narrowing, ...(impersonate ? { impersonate } : {}) };
 }
@@ -99,9 +101,9 @@ export function checkSubjectFits(tenantId: string, subject: Subject, grants: rea
   );
 }
 
-/** Is the admin API of the tenant theirs, by all grants of all that they are? As everywhere, a denial wins. */
-export function givesAdministration(grants: readonly Grant[], now: Date): boolean {
-  const ofApi = grants.filter((grant) => grant.role === 'administrator' && isInForce(grant, now.getTime()));
+/** Are they that at the admin API of the tenant, by all grants of all that they are? As everywhere, a denial wins. */
+export function givesApiRole(role: ApiRole, grants: readonly Grant[], now: Date): boolean {
+  const ofApi = grants.filter((grant) => grant.role === role && isInForce(grant, now.getTime()));
   return ofApi.length > 0 && ofApi.every(({ effect }) => effect === 'allow');
 }
 

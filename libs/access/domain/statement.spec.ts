@@ -15,6 +15,7 @@ const person: Principal = {
   groups: [],
   subjectGroups: [],
   administrator: false,
+  auditor: false,
   expiresAt: at(120),
 };
 const grant = (change: Partial<Grant> = {}): Grant => ({

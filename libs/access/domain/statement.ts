@@ -1,6 +1,13 @@
 import { MAX_STATEMENT_BYTES, MAX_TOKEN_STATEMENT_MS, type AccessStatement } from '@fairlead/access-statement';
 import type { AccessRule } from '@fairlead/access-rules';
-import { isInForce, MAX_LOGIN_STREAM_MS, type ClusterEntry, type Grant, type Principal } from '@fairlead/contracts';
+import {
+  isApiRole,
+  isInForce,
+  MAX_LOGIN_STREAM_MS,
+  type ClusterEntry,
+  type Grant,
+  type Principal,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { ruleOf } from './grant.js';
 
@@ -76,7 +83,7 @@ function rulesOf(grants: readonly Grant[], nowMs: number): AccessRule[] {
 
 /** When a statement by this grant would not be true any more. */
 function changesOf({ effect, role, notBefore, expiresAt }: Grant, nowMs: number): number[] {
-  if (role === 'administrator') return [];
+  if (isApiRole(role)) return [];
   const begins = effect === 'deny' && notBefore !== null ? [Date.parse(notBefore)] : [];
   const ends = expiresAt === null ? [] : [Date.parse(expiresAt)];
   return [...begins, ...ends].filter((timeMs) => timeMs > nowMs);

@@ -1,18 +1,17 @@
-import { isOfInstallation, type Principal } from '@fairlead/contracts';
+import { isOfInstallation, type ApiRole, type Principal } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
 import { isEnded } from '../store/ended-tenant-store.js';
 import type { Credential, CredentialSource } from './credentials.js';
 import { read, type Runtime } from './runtime.js';
 
-/** Is the whole admin API of the tenant theirs? */
-export type IsAdministrator = (manager: EntityManager, credential: Credential, now: Date) => Promise<boolean>;
+/** What are they at the admin API of the tenant? */
+export type ApiRolesOf = (manager: EntityManager, credential: Credential, now: Date) => Promise<readonly ApiRole[]>;
 
 export interface AuthenticationOptions {
   /** Asked in this order. */
   readonly sources: readonly CredentialSource[];
-  /** Asked about everybody but the administrator with the token of the installation. */
-  readonly isAdministrator: IsAdministrator;
+  readonly apiRolesOf: ApiRolesOf;
 }
 
 /** Who is it that shows a secret? */
@@ -43,7 +42,7 @@ export class Authentication {
 
   async #principal(manager: EntityManager, credential: Credential, now: Date): Promise<Principal> {
     const { tenantId, tokenId, kind, user, groups, subjectGroups, expiresAt } = credential;
-    const administrator = kind === 'administrator' || (await this.options.isAdministrator(manager, credential, now));
+    const roles = await this.options.apiRolesOf(manager, credential, now);
     return {
       tenantId,
       tokenId,
@@ -51,7 +50,8 @@ export class Authentication {
       user,
       groups: [...groups],
       subjectGroups: [...subjectGroups],
-      administrator,
+      administrator: roles.includes('administrator'),
+      auditor: roles.includes('auditor'),
       expiresAt: expiresAt?.toISOString() ?? null,
     };
   }

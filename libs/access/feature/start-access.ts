@@ -2,7 +2,7 @@ import type { KeyedBucket, ProjectedBucket } from '@fairlead/events';
 import { createRpcClient } from '@fairlead/messaging';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
-import { isAdministrator } from './administration.js';
+import { apiRolesOf } from './administration.js';
 import { apiTokenCredentials } from './api-token-credentials.js';
 import { ApiTokensController } from './api-tokens.controller.js';
 import { ApiTokens } from './api-tokens.js';
@@ -63,7 +63,7 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
   const client = createRpcClient(nats, runtime.source);
   const quotasOf = quotasOver(client);
   const grants = owned.use(grantsArea(runtime, nats, groupsOfLastLogin, quotasOf));
-  const authentication = new Authentication(runtime, { sources, isAdministrator });
+  const authentication = new Authentication(runtime, { sources, apiRolesOf });
   const keys = keysOver(client);
   owned.use(publishRevocations(runtime, keys, grants.clusters));
   const statements = new IssueStatement(runtime, { authentication, clusters: grants.clusters, keys });

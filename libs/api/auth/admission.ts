@@ -8,7 +8,7 @@ import type { ApiRequest } from '../http/api-request.js';
 import { TENANT_HEADER, actingIn, administersInstallation } from './acting-tenant.js';
 import { Authenticator } from './authenticator.js';
 
-/** Denies by default: an operation that is marked neither public nor for users is for administrators, and within their tenant. */
+/** Denies by default: an operation that is not marked public, for users or for auditors is for administrators, and within their tenant. */
 @Injectable()
 export class Admission {
   constructor(
@@ -25,7 +25,7 @@ export class Admission {
     const principal = await this.authenticator.authenticate(authorization, clientAddressOf(request.socket));
     // Whose it was is told of what is refused, too.
     request.principal ??= principal;
-    if (operation.auth !== 'user') requireAdministrator(principal, operation);
+    requireRole(principal, operation);
     if (operation.auth === 'installation') {
       requireInstallation(principal, operation);
       return principal;
@@ -42,11 +42,13 @@ function requireInstallation(principal: Principal, { method, path }: Operation):
   });
 }
 
-function requireAdministrator(principal: Principal, { method, path, next: steps }: Operation): void {
-  if (principal.administrator) return;
+function requireRole(principal: Principal, { auth, method, path, next: steps }: Operation): void {
+  if (auth === 'user' || principal.administrator) return;
+  if (auth === 'auditor' && principal.auditor) return;
   const [own] = subjectsOf(principal);
-  const grant = `fairlead grant create --${own?.kind ?? 'user'} ${own?.name ?? principal.user} --role administrator`;
+  const role = auth === 'auditor' ? 'auditor' : 'administrator';
+  const grant = `fairlead grant create --${own?.kind ?? 'user'} ${own?.name ?? principal.user} --role ${role}`;
   const next = `ask an administrator to do it, or for the role: ${grant} --for 8h --reason TEXT`;
-  const message = `${method} ${path} is for administrators, and ${principal.user} is none`;
+  const message = `${method} ${path} is for ${role === 'auditor' ? 'auditors and ' : ''}administrators, and ${principal.user} is none`;
   throw new FairleadError('FORBIDDEN', message, { details: { next: steps?.FORBIDDEN ?? next } });
 }

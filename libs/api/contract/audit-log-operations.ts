@@ -80,6 +80,7 @@ export const auditLogOperations = operationsOf('audit', {
   getAuditLog: {
     route: 'GET /v1/audit/log',
     summary: 'Show the newest signed checkpoint of the audit log',
+    auth: 'auditor',
     description: 'NOT_FOUND until the first entry was signed, a few seconds after it was recorded.',
     answers: [json(200, 'The checkpoint.', AuditLogHead)],
     errors: ['NOT_FOUND'],
@@ -87,6 +88,7 @@ export const auditLogOperations = operationsOf('audit', {
   getAuditTile: {
     route: 'GET /v1/audit/log/tile',
     summary: 'Get a tile of the audit log',
+    auth: 'auditor',
     query: AuditTileQuery,
     answers: [json(200, 'The tile.', AuditTile)],
     errors: ['NOT_FOUND'],
@@ -94,12 +96,14 @@ export const auditLogOperations = operationsOf('audit', {
   listAuditEvidence: {
     route: 'GET /v1/audit/log/evidence',
     summary: 'List what entries of the audit log were made of',
+    auth: 'auditor',
     query: AuditEvidenceQuery,
     answers: [json(200, 'Bodies and nonces.', AuditEvidenceList)],
   },
   listAuditWitnesses: {
     route: 'GET /v1/audit/log/witnesses',
     summary: 'List which witnesses cosigned the audit log, and what they cosigned',
+    auth: 'auditor',
     description: 'Witnesses are told of here by the server: verify what they signed by keys that you have from them.',
     answers: [json(200, 'Witnesses and cosigned checkpoints.', AuditWitnessList)],
   },

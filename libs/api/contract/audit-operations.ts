@@ -31,6 +31,7 @@ export const auditOperations = operationsOf('audit', {
   searchAudit: {
     route: 'GET /v1/audit/entries',
     summary: 'Search the audit log',
+    auth: 'auditor',
     description:
       'All that is said has to hold. `kind`, `verb`, `resource`, `namespace`, `door`, `status`, `proof`, `decision` and `refused` are of requests through the doors, `type` is of events, such as `grant.created`; `text` is whole words, in any order. `decision` is the gateway’s: what it let go on and the agent or the cluster then answered with 401 or 403 is `refused=beyond`, and `refused=anywhere` is both. `id` is what the door answered as `Audit-Id`. As many as fit in one answer.',
     query: Search,
@@ -39,6 +40,7 @@ export const auditOperations = operationsOf('audit', {
   feedAudit: {
     route: 'GET /v1/audit/feed',
     summary: 'Read the audit log in its order',
+    auth: 'auditor',
     description:
       'To export it, or to follow it: without `after` it tells where the log ends, and with `next` of an answer as `after` it goes on there.',
     query: Feed,
@@ -47,6 +49,7 @@ export const auditOperations = operationsOf('audit', {
   getAuditEntry: {
     route: 'GET /v1/audit/entries/{number}',
     summary: 'Show an entry of the audit log',
+    auth: 'auditor',
     description: 'GONE: it is older than what is kept.',
     params: z.object({ number: number.min(1).max(Number.MAX_SAFE_INTEGER) }),
     answers: [json(200, 'The entry.', AuditEntry)],
@@ -55,6 +58,7 @@ export const auditOperations = operationsOf('audit', {
   listAuditProducers: {
     route: 'GET /v1/audit/producers',
     summary: 'Tell how far the audit records of each gateway have come, and which are missing',
+    auth: 'auditor',
     description: 'All up to `mark` has come but for the gaps, once each.',
     answers: [json(200, 'Gateways.', AuditProducerList)],
   },

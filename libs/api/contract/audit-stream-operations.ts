@@ -15,6 +15,7 @@ export const auditStreamOperations = operationsOf('audit', {
   tailAudit: {
     route: 'GET /v1/audit/tail',
     summary: 'Follow the audit log',
+    auth: 'auditor',
     description:
       'Server-sent events: one for each entry, whose id is its number and whose data is an AuditEntry. A comment `at N` with the id N says that all up to N was sent; it comes as a heartbeat, too. The event `end` says why the stream ends, in `code` and `detail`: connect again if it is `retryable`.',
     query: Tail.strict(),
@@ -25,6 +26,7 @@ export const auditStreamOperations = operationsOf('audit', {
   exportAudit: {
     route: 'GET /v1/audit/export',
     summary: 'Export the audit log',
+    auth: 'auditor',
     description:
       'All that stands in it when it is asked for, in its order. Only a whole export has a trailer: as NDJSON the line `{"complete":true,"count":…,"through":…}`, as CSV a row of `complete`, the count and the number. One that breaks off has none, and its connection is reset: go on behind the last number. In CSV, a text that a spreadsheet would take for a formula has an apostrophe before it.',
     query: Export.strict(),

@@ -19,6 +19,7 @@ const ERRORS_OF: Readonly<Record<Operation['auth'], readonly ErrorCode[]>> = {
   public: [],
   installation: WITH_TOKEN,
   administrator: IN_A_TENANT,
+  auditor: IN_A_TENANT,
   user: IN_A_TENANT,
 };
 
@@ -30,7 +31,7 @@ export function openapiDocument(options: { readonly serverUrl: string }): Json &
       title: 'Fairlead admin API',
       version: '1.0.0',
       description:
-        'Registers clusters, tells how to reach them, and who may. Errors are RFC 9457 problem details. `security` says who may ask: an administrator of the installation, one of a tenant within it, or a user, who is anybody logged in. Administrators of the installation act in another tenant with the header Fairlead-Tenant.',
+        'Registers clusters, tells how to reach them, and who may. Errors are RFC 9457 problem details. `security` says who may ask: an administrator of the installation, one of a tenant within it, an auditor, who reads its audit log as administrators do, or a user, who is anybody logged in. Administrators of the installation act in another tenant with the header Fairlead-Tenant.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: options.serverUrl }],

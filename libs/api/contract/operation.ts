@@ -34,9 +34,9 @@ export interface Operation {
 
 /**
  * Who may ask for an operation. `installation`: administrators of the installation, which are those of its default tenant; `administrator`: those of any
- * tenant, within it; `user`: anybody who is logged in; `public`: anybody, without a token too.
+ * tenant, within it; `auditor`: these, and auditors of the tenant; `user`: anybody who is logged in; `public`: anybody, without a token too.
  */
-export type MayAsk = 'installation' | 'administrator' | 'user' | 'public';
+export type MayAsk = 'installation' | 'administrator' | 'auditor' | 'user' | 'public';
 
 export type OperationAnswer =
   | { readonly kind: 'json'; readonly status: number; readonly description: string; readonly schema: z.ZodType }

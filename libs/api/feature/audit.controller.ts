@@ -3,7 +3,7 @@ import { Controller } from '@nestjs/common';
 import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
 
-/** A tenant's audit log, for its administrators. */
+/** A tenant's audit log, for its administrators and auditors. */
 @Controller()
 export class AuditController {
   constructor(private readonly backend: Backend) {}

@@ -53,6 +53,7 @@ export class Script {
     kind: 'administrator',
     subjectGroups: [],
     administrator: true,
+    auditor: false,
     expiresAt: null,
   };
   /** Others who are logged in, by their tokens. */

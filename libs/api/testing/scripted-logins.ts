@@ -1,9 +1,10 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { NO_TENANT, accessRpc, type Issuer, type LoginOption } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
 import { Script, type ScriptedLogin } from './script.js';
+import { userOf } from './somebody.js';
 
 type A = typeof accessRpc;
 
@@ -77,8 +78,7 @@ export class LoginsScript {
     const expiresAt = after(this.script.loginSeconds);
     login.tokens.push(token);
     const subjectGroups = (claims.groups ?? []).map((group) => `${issuer.prefix}${group}`);
-    const known = { user, groups: [], tenantId: 'default', tokenId: randomUUID() };
-    this.script.users.set(token, { ...known, kind: 'login', subjectGroups, administrator: false, expiresAt });
+    this.script.users.set(token, userOf(user, { subjectGroups, expiresAt }));
     return { token, expiresAt, user, sessionEndsAt: after(this.script.sessionSeconds) };
   }
 }

@@ -12,6 +12,7 @@ export function userOf(user: string, more: Partial<Principal> = {}): Principal {
     kind: 'login',
     subjectGroups: [],
     administrator: false,
+    auditor: false,
     expiresAt: null,
     ...more,
   };

@@ -1,6 +1,6 @@
 import type { AuditFilter, AuditedPassage } from '@fairlead/contracts';
 import { expect, it } from 'vitest';
-import { passage } from '../testing/passages.js';
+import { passage } from '@fairlead/contracts/testing';
 import { entryOfRecord, ownEntry } from './entry.js';
 import { facetsWanted } from './facets.js';
 

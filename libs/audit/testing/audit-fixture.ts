@@ -31,8 +31,6 @@ import {
   type Runtime,
 } from '../index.js';
 
-export { passage, passages } from './passages.js';
-
 const source = { role: 'audit', credential: 'audit' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { AuditRecord, type AuditedPassage } from '@fairlead/contracts';
+import { passage as recordedPassage } from '@fairlead/contracts/testing';
 import { describe, expect, it } from 'vitest';
 import { MAX_RULES_BYTES, readAuditRules, type AuditRules } from './audit-rules.js';
 
@@ -8,53 +8,18 @@ const rulesOf = (text: string): AuditRules => readAuditRules(Buffer.from(HEAD + 
 const rules = (...each: string[]): AuditRules =>
   rulesOf(`rules:\n${each.map((rule, at) => `- {name: r${at}, ${rule}}\n`).join('')}`);
 
-const IDENTITY = {
+const IDENTITY: NonNullable<AuditedPassage['identity']> = {
   kind: 'user',
   name: 'corp:ann',
   groups: ['corp:dev'],
   groupsCut: false,
   session: '',
   proof: { kind: 'token', id: 'token-1', of: 'login' },
-} as const;
+};
 const RESOURCE = { verb: 'list', apiGroup: '', resource: 'pods', subresource: '', namespace: 'shop', name: '' };
 
-function passage(said: Partial<AuditedPassage> = {}): AuditedPassage {
-  return {
-    phase: 'outcome',
-    id: randomUUID(),
-    at: new Date(0).toISOString(),
-    tenantId: 'shop',
-    door: 'kube-api',
-    kind: 'request',
-    address: '',
-    traceId: '',
-    ingress: '',
-    owner: null,
-    session: '',
-    clusterId: null,
-    cluster: 'prod-eu',
-    identity: { ...IDENTITY, groups: ['corp:dev'] },
-    as: '',
-    asGroups: [],
-    asGroupsCut: false,
-    grantIds: [],
-    grantIdsCut: false,
-    method: 'GET',
-    requestUri: '',
-    userAgent: '',
-    resource: RESOURCE,
-    url: null,
-    target: '',
-    stream: null,
-    decision: 'allowed',
-    status: 200,
-    cause: 'COMPLETE',
-    bytesUp: 0,
-    bytesDown: 0,
-    durationMs: 0,
-    ...said,
-  };
-}
+const passage = (said: Partial<AuditedPassage> = {}): AuditedPassage =>
+  recordedPassage({ tenantId: 'shop', cluster: 'prod-eu', identity: IDENTITY, resource: RESOURCE, ...said });
 const resource = (said: Partial<typeof RESOURCE>) => passage({ resource: { ...RESOURCE, ...said } });
 const url = (path: string) => passage({ resource: null, url: { verb: 'get', path } });
 

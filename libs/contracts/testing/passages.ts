@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { DEFAULT_TENANT, type AuditedPassage } from '@fairlead/contracts';
+import { DEFAULT_TENANT, type AuditedPassage } from '../index.js';
 
 /** Of a `get` of pods that was let through, if nothing else is said. */
 export function passage(said: Partial<AuditedPassage> = {}): AuditedPassage {

@@ -1,0 +1,1 @@
+export { passage, passages } from './passages.js';
