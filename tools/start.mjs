@@ -10,9 +10,21 @@ function run(...args) {
   const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
   // Ctrl-C reaches the whole group; the child decides when it is done.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  const watching = endWithParent(child);
   return new Promise((resolve) => {
-    child.once('exit', (code, signal) => resolve(signal ? 1 : code));
+    child.once('exit', (code, signal) => {
+      clearInterval(watching);
+      resolve(signal ? 1 : code);
+    });
   });
+}
+
+/** npm that is told to end does so, and tells nobody: whoever is left behind has another parent then. */
+function endWithParent(child) {
+  const parent = process.ppid;
+  return setInterval(() => {
+    if (process.ppid !== parent) child.kill('SIGTERM');
+  }, 1_000);
 }
 
 if (!existsSync(tsc)) {

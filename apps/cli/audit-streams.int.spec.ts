@@ -41,7 +41,7 @@ describe('audit export', () => {
     expect([status, failures > 4]).toEqual([0, true]);
     const lines = out.trimEnd().split('\n');
     expect(lines.at(-1)).toBe(
-      format === 'csv' ? `complete,450,450${','.repeat(15)}` : '{"complete":true,"count":450,"through":450}',
+      format === 'csv' ? `complete,450,450${','.repeat(16)}` : '{"complete":true,"count":450,"through":450}',
     );
     const found = format === 'csv' ? lines.slice(1, -1).map((row) => Number(row.split(',')[0])) : entriesOf(out);
     expect(found).toEqual(numbers(450));

@@ -143,7 +143,7 @@ describe('an auditor finds', () => {
     const trailer = entries.pop();
     expect(heading).toMatch(/^number,at,/);
     expect(entries.map((row) => Number(row.split(',')[0]))).toEqual(entries.map((_, at) => at + 1));
-    expect(trailer).toBe(`complete,${entries.length},${entries.length}${','.repeat(15)}`);
+    expect(trailer).toBe(`complete,${entries.length},${entries.length}${','.repeat(16)}`);
   });
 });
 
@@ -153,7 +153,9 @@ it('whoever has the role of an auditor finds, exports and verifies, and may do n
   await fairlead(stack, 'grant', 'create', ...may);
   const dana = await soon(() => commandOf(stack, 'dana', tokenFile('dana')));
   const say = (...args: string[]): Promise<string> => succeeds(dana.fairlead('audit', ...args));
-  expect(await soon(() => say('search', '--kind', 'exec', '--cluster', 'demo'))).toContain('exec pods/hello');
+  expect(await soon(() => say('search', '--kind', 'exec', '--cluster', 'demo'))).toContain(
+    'exec pods/hello/exec -n default -- sh -c exit 0',
+  );
   await say('export', '--out', join(dana.home, 'whole.ndjson'));
   expect(await say('verify', '--export', join(dana.home, 'whole.ndjson'))).toContain(
     'no number between these is missing',
@@ -231,7 +233,9 @@ describe('the whole log', () => {
     expect(await fairlead(stack, 'audit', 'prove', '1')).toMatch(/^c2sp\.org\/tlog-proof@v1\nindex 0\n/);
     const [, program = ''] = /^```python\n(.*?)^```$/ms.exec(await readFile(AUDIT_DOCUMENT, 'utf8')) ?? [];
     const checked = await promisify(execFile)('python3', ['-c', program, folder], { timeout: FSCK_TIMEOUT_MS });
-    expect(checked.stdout).toMatch(/^(\d+) leaves are those of the checkpoint, and \1 bodies are what was logged$/m);
+    expect(checked.stdout).toMatch(
+      /^(\d+) leaves are those of the checkpoint, and the bodies of 1 to \1 are what was logged$/m,
+    );
   });
 
   it('has each line of an export, and not one that was changed; and all of one entry for an outsider', async () => {
@@ -239,10 +243,10 @@ describe('the whole log', () => {
     const byKey = ['--key', join(stack.stateDir, 'saved-log.key')];
     await fairlead(stack, 'audit', 'export', '--out', file);
     await soon(async () => {
-      const verified = await fairlead(stack, 'audit', 'verify', ...byKey, '--export', file, '-o', 'json');
+      const verified = await fairlead(stack, 'audit', 'verify', ...byKey, '--export', file, '--whole', '-o', 'json');
       const { key, exported, keyFrom } = JSON.parse(verified) as Exported;
       expect([keyFrom, key]).toEqual(['given', expect.stringContaining('/audit/default+')]);
-      expect(exported).toMatchObject({ first: 1, missing: 0, unproven: 0, newer: 0, complete: true });
+      expect(exported).toMatchObject({ first: 1, missing: 0, unproven: 0, newer: 0, wrong: null });
     });
     const lines = (await readFile(file, 'utf8')).split('\n');
     await writeFile(
@@ -251,6 +255,12 @@ describe('the whole log', () => {
     );
     const refused = await stack.cli(['audit', 'verify', '--export', changed]);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('entry 3 of ')]);
+    await writeFile(
+      changed,
+      [...lines.slice(0, 5), JSON.stringify({ complete: true, count: 5, through: 6 }), ''].join('\n'),
+    );
+    const cut = await stack.cli(['audit', 'verify', '--export', changed, '--whole']);
+    expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining('it has not 6, as the log has')]);
     const out = join(stack.stateDir, 'entry-1');
     await fairlead(stack, 'audit', 'prove', '1', '--out', out);
     const [nonce, body, leaf] = await Promise.all(['nonce', 'body', 'leaf'].map((name) => readFile(join(out, name))));

@@ -7,6 +7,7 @@ import { EMPTY_LOG, appendBatch } from '@fairlead/transparency-log';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { leafOf } from './domain/leaf.js';
+import { lookDown, type LookedThrough } from './feature/look-through.js';
 import { appendToTree, type AppendToLog } from './index.js';
 import { auditFixture, disconnected, newEpoch, type AuditFixture } from './testing/audit-fixture.js';
 
@@ -362,6 +363,26 @@ describe('intents of a gateway that is gone', () => {
   }, 60_000);
 });
 
+/** With entries that nobody handed on, as it takes minutes to hand on so many. */
+async function fillLog(size: number): Promise<void> {
+  await audit.database.query(
+    `insert into entries (tenant_id, number, recorded_at, at, kind, source, user_name, cluster, action, decision, facets)
+     select 'default', n, now(), now(), 'passage', 'gateway-a', '', '', '', 'allowed',
+            array['verb=get'] || case when n in (1, 7, 20000) then array['user=rare'] else '{}' end
+                              || case when n <= 30000 then array['cluster=early'] else '{}' end
+       from generate_series(1, $1::bigint) n`,
+    [size],
+  );
+  await audit.database.query(
+    `insert into segments (tenant_id, day, first_number, last_number) values ('default', (now() at time zone 'UTC')::date, 1, $1)`,
+    [size],
+  );
+  await audit.database.query(
+    `insert into tenant_logs (tenant_id, size, last_recorded_at) values ('default', $1, now())`,
+    [size],
+  );
+}
+
 describe('a log', () => {
   it('is searched by all that is said, newest first and page by page', async () => {
     const exec = { kind: 'exec', resource: { ...passage().resource!, verb: 'create', subresource: 'exec' } } as const;
@@ -398,6 +419,45 @@ describe('a log', () => {
     expect(await found({ limit: 3, after: first.next })).toEqual([1]);
     await expect(found({ text: '--' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
+
+  it('is searched whole however long it is: what is rare, what is old, and what is everywhere', async () => {
+    const size = 150_000;
+    const old = new Set([1, 7, 20_000]);
+    await fillLog(size);
+    const pages = async (filter: object): Promise<number[]> => {
+      const numbers: number[] = [];
+      for (let after: number | undefined; ;) {
+        const page = await audit.asApi.call(auditRpc.search, 'default', { ...filter, limit: 200, after });
+        numbers.push(...page.entries.map(({ number }) => number));
+        if (page.next === undefined) return numbers;
+        expect(page.next).toBeLessThan(after ?? Infinity);
+        after = page.next;
+      }
+    };
+    expect(await pages({ user: 'rare' })).toEqual([...old].toSorted((one, other) => other - one));
+    expect(await pages({ user: 'nobody' })).toEqual([]);
+    const early = await pages({ cluster: 'early' });
+    expect([early.length, early[0], early.at(-1)]).toEqual([30_000, 30_000, 1]);
+    // The index takes too long, and time is up after each look.
+    const window = { tenantId: 'default', filter: { cluster: 'early' }, limit: 10 };
+    const looks: LookedThrough[] = [];
+    for (
+      let upTo = size;
+      looks.length < 50 && (looks.at(-1)?.entries.length ?? 0) === 0;
+      upTo = looks.at(-1)!.through - 1
+    ) {
+      looks.push(await lookDown(audit.database, window, upTo, { enoughMs: -1, byFacetsMs: 1 }));
+    }
+    expect(looks.length).toBeGreaterThan(1);
+    expect(looks.at(-1)?.entries.map(({ number }) => number)).toEqual(
+      Array.from({ length: 10 }, (_, at) => 30_000 - at),
+    );
+    const newest = await audit.asApi.call(auditRpc.search, 'default', { verb: 'get', limit: 3 });
+    expect(newest.entries.map(({ number }) => number)).toEqual([size, size - 1, size - 2]);
+    const all = await audit.all({ user: 'rare' });
+    expect(all.map(({ number }) => number)).toEqual([...old]);
+    expect(await audit.all({ user: 'rare', from: new Date(Date.now() + 7_200_000).toISOString() })).toEqual([]);
+  }, 120_000);
 
   it('tells who was turned away, by a gateway or by whoever is beyond it, and finds all about one passage', async () => {
     const exec = passage({ kind: 'exec', status: 0, cause: 'OPEN', phase: 'intent' });

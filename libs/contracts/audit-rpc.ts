@@ -93,7 +93,7 @@ const limit = z.int().min(1).max(MAX_AUDIT_ENTRIES).default(100);
 
 export const AuditPage = z.object({
   entries: Entries,
-  /** There may be more: pass it as `after`. */
+  /** There may be more: pass it as `after`. Also where nothing was found in time: a log may be long. */
   next: EntryNumber.optional(),
 });
 export type AuditPage = z.infer<typeof AuditPage>;
@@ -129,7 +129,7 @@ export const auditRpc = {
   /** Newest first. `after`: only entries with a lower number. */
   search: rpc('search', ['api'], AuditFilter.extend({ after: EntryNumber.optional(), limit }), AuditPage, 8_000),
   /**
-   * Oldest first, of those with a higher number than `after`; without it nothing but where the log ends. `next` is where to go on, `size` the log's newest number: where they are the same,
+   * Oldest first, of those with a higher number than `after`; without it nothing but where the log ends. `next` is where to go on, whether or not something was found, `size` the log's newest number: where they are the same,
    * all was read that was there.
    */
   read: rpc(

@@ -48,7 +48,7 @@ beforeAll(async () => {
 afterAll(() => dir?.[Symbol.asyncDispose]());
 
 async function check(lines: readonly string[]): Promise<string> {
-  await writeFile(`${log}.bodies.ndjson`, `${lines.join('\n')}\n`);
+  await writeFile(`${log}.bodies.ndjson`, lines.map((line) => `${line}\n`).join(''));
   const ran = promisify(execFile)('python3', [dir.file('check.py'), log], { timeout: TIMEOUT_MS });
   return ran.then(
     ({ stdout }) => stdout,
@@ -57,9 +57,23 @@ async function check(lines: readonly string[]): Promise<string> {
 }
 
 it('the program of the document finds a whole log whole, with and without what the retention took', async () => {
-  const whole = `${SIZE} leaves are those of the checkpoint, and`;
-  expect(await check(bodies)).toBe(`${whole} ${SIZE} bodies are what was logged\n`);
-  expect(await check(bodies.slice(100))).toBe(`${whole} ${SIZE - 100} bodies are what was logged\n`);
+  const whole = `${SIZE} leaves are those of the checkpoint, and the bodies of`;
+  expect(await check(bodies)).toBe(`${whole} 1 to ${SIZE} are what was logged\n`);
+  expect(await check(bodies.slice(100))).toBe(`${whole} 101 to ${SIZE} are what was logged\n`);
+});
+
+it.each<[string, (lines: string[]) => string[], string]>([
+  ['one left out', (lines) => lines.toSpliced(38, 1), 'entry 39 is not there, but 40'],
+  [
+    'one left out, and the next one twice',
+    (lines) => lines.toSpliced(38, 1, lines[39] ?? ''),
+    'entry 39 is not there, but 40',
+  ],
+  ['one twice', (lines) => lines.toSpliced(38, 0, lines[38] ?? ''), 'entry 40 is not there, but 39'],
+  ['the end cut off', (lines) => lines.slice(0, 84), 'entry 85 is not there, nor what comes behind it'],
+  ['nothing', () => [], 'entry 1 is not there, nor what comes behind it'],
+])('and bodies with %s are not whole', async (_what, change, said) => {
+  expect(await check(change([...bodies]))).toContain(said);
 });
 
 it('and what was changed in it', async () => {

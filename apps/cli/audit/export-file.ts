@@ -7,14 +7,14 @@ import { usage } from '../failure.js';
 import { parseJson } from '../session/parse-json.js';
 
 /** As `audit export` writes it, or `audit save --bodies`. */
-const Line = z.union([
-  z.looseObject({ complete: z.literal(true) }),
-  z.looseObject({
-    number: z.int().min(1),
-    body: z.union([z.string(), z.record(z.string(), z.unknown())]).nullable(),
-  }),
-]);
-type Entry = Extract<z.infer<typeof Line>, { readonly number: number }>;
+const Entry = z.looseObject({
+  number: z.int().min(1),
+  body: z.union([z.string(), z.record(z.string(), z.unknown())]).nullable(),
+});
+type Entry = z.infer<typeof Entry>;
+/** The last line of an export. */
+const Trailer = z.looseObject({ complete: z.literal(true), count: z.int().min(0), through: z.int().min(0) });
+type Trailer = z.infer<typeof Trailer>;
 
 /** From one number to another, both of them. */
 export interface Numbers {
@@ -37,8 +37,10 @@ export interface ExportVerdict {
   readonly missing: number;
   /** Which: the first of them. */
   readonly missingNumbers: readonly Numbers[];
-  /** Its last line says that it is whole. */
-  readonly complete: boolean;
+  /** Up to which number the log was looked at when it was made, as its last line says; null: that cannot be said of it, for `wrong`, or as `audit save` wrote it. */
+  readonly through: number | null;
+  /** Why it is not what its last line says, or has none. */
+  readonly wrong: string | null;
 }
 
 /**
@@ -50,7 +52,9 @@ export class ExportFile {
   readonly #path: string;
   #next: Entry | undefined;
   #started = false;
-  #complete = false;
+  #trailer: Trailer | undefined;
+  #isSaved = false;
+  #count = 0;
   #proven = 0;
   #unproven = 0;
   #first: number | null = null;
@@ -90,8 +94,18 @@ export class ExportFile {
       last: this.#last,
       missing: this.#missing,
       missingNumbers: this.#missingNumbers,
-      complete: this.#complete,
+      through: this.#trailer?.through ?? null,
+      wrong: this.#wrong,
     };
+  }
+
+  /** An export says at its end what is in it. `audit save` writes no such line. */
+  get #wrong(): string | null {
+    const trailer = this.#trailer;
+    if (!trailer) return this.#isSaved ? null : 'its last line, which says that it is whole, is not there';
+    const { count, through } = trailer;
+    if (count !== this.#count) return `its last line says that it has ${count} entries, and it has ${this.#count}`;
+    return (this.#last ?? 0) > through ? `its last line says that it ends with ${through}, and it goes on` : null;
   }
 
   async #peek(): Promise<Entry | undefined> {
@@ -102,11 +116,13 @@ export class ExportFile {
     return this.#next;
   }
 
-  async #take({ number }: Entry): Promise<void> {
+  async #take({ number, body }: Entry): Promise<void> {
+    this.#isSaved ||= typeof body === 'string';
     if (this.#last !== null && number <= this.#last) throw this.#noExport(`entry ${number} comes after ${this.#last}`);
     if (this.#last !== null && number > this.#last + 1) this.#note({ from: this.#last + 1, to: number - 1 });
     this.#first ??= number;
     this.#last = number;
+    this.#count += 1;
     this.#next = await this.#read();
   }
 
@@ -120,10 +136,14 @@ export class ExportFile {
       throw this.#noExport(messageOf(error));
     });
     if (done === true) return undefined;
-    const line = Line.safeParse(parseJson(value));
-    if (!line.success || this.#complete) throw this.#noExport(`what stands behind entry ${this.#last ?? 0}`);
-    if (!('complete' in line.data)) return line.data;
-    this.#complete = true;
+    const line = parseJson(value);
+    const trailer = Trailer.safeParse(line);
+    const entry = Entry.safeParse(line);
+    if (this.#trailer || (!trailer.success && !entry.success)) {
+      throw this.#noExport(`what stands behind entry ${this.#last ?? 0}`);
+    }
+    if (entry.success) return entry.data;
+    this.#trailer = trailer.data;
     return this.#read();
   }
 

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { parseVerifierKey } from '@fairlead/transparency-log';
 import type { Command } from 'commander';
-import type { ExportVerdict } from '../audit/export-file.js';
+import type { ExportVerdict, Numbers } from '../audit/export-file.js';
 import { findKept, keepCheckpoint, keptPath } from '../audit/kept-checkpoints.js';
 import { policyOf, type QuorumOptions } from '../audit/quorum.js';
 import { verifyWholeLog, type VerifiedLog } from '../audit/verify-whole-log.js';
-import { usage } from '../failure.js';
+import { failure, usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { printHint, printResult } from '../output/print.js';
 import { collected, durationSeconds, outputOption, wholeNumber, type Printed } from './option-values.js';
@@ -18,14 +18,14 @@ for the next time. Give the key by --key as somebody told you who had it from an
 time, and asked for ever after.
 
 With --quorum or --policy it is an error unless so many of these witnesses cosigned all that the log shows. Get their keys from whoever runs
-them. With --export each line of a file that \`audit export\` or \`audit save --bodies\` wrote is held to the log: its body is the one that was logged, and which numbers
-between the first and the last are not in the file: none, if it was made without a filter. With --checkpoints it goes on from each checkpoint in the file, too: \`keys\` writes them, where the database cannot change them.
+them. With --export each line of a file that \`audit export\` or \`audit save --bodies\` wrote is held to the log: its body is the one that was logged, its last line says what is in it, and
+which numbers are not in the file. With --whole it is an error if one is not that the log has: an export without a filter has them all. With --checkpoints it goes on from each checkpoint in the file, too: \`keys\` writes them, where the database cannot change them.
 
 Examples:
   fairlead audit verify
   fairlead audit verify --key 'fairlead.example.com/audit/default+1a2b3c4d+AQ...'
   fairlead audit verify --key log.key                         # as \`audit save\` writes it
-  fairlead audit verify --export audit.ndjson
+  fairlead audit verify --export audit.ndjson --whole
   fairlead audit verify --quorum 2 --witness 'w1.example+0b1c2d3e+BA...' --witness 'w2.example+...' --witness 'w3.example+...'
   fairlead audit verify --policy witnesses.policy             # C2SP tlog-policy
   fairlead audit verify --checkpoints default/2026-03-01.jsonl --checkpoints default/last.json`;
@@ -36,6 +36,7 @@ interface Options extends Printed, QuorumOptions {
   readonly wait: number;
   readonly checkpoints?: readonly string[];
   readonly export?: string;
+  readonly whole?: true;
 }
 
 /** audit verify */
@@ -51,6 +52,7 @@ export function addAuditVerify(audit: Command, io: Io): void {
     .option('--wait <duration>', 'for how long witnesses are waited for', durationSeconds, 60)
     .option('--checkpoints <file>', 'checkpoints that were kept elsewhere; may be repeated', collected)
     .option('--export <file>', 'an export, as lines of JSON, to be held to it')
+    .option('--whole', 'that export has to have every entry that the log still has, up to where it ends')
     .option('--anew', 'compare with nothing that was verified before')
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', HELP)
@@ -59,8 +61,9 @@ export function addAuditVerify(audit: Command, io: Io): void {
 
 async function verify(
   io: Io,
-  { output, key, anew, wait, checkpoints, export: exported, ...quorum }: Options,
+  { output, key, anew, wait, checkpoints, export: exported, whole, ...quorum }: Options,
 ): Promise<void> {
+  if (whole && exported === undefined) throw usage('--whole is of an export', 'name the file with --export');
   const policy = await policyOf(quorum);
   const givenKey = key === undefined ? undefined : await keyIn(key);
   const found = await withApi(io, async (api, login) => {
@@ -78,7 +81,32 @@ async function verify(
     await keepCheckpoint(io.config.home, path, verified.keep);
     return { ...verified, keyFrom: givenKey !== undefined ? 'given' : kept ? 'last time' : 'server' } as const;
   });
+  const wrong = found.exported && wrongOf(found.exported, found, whole === true);
+  if (wrong !== null && wrong !== undefined) {
+    throw failure(
+      'CONFLICT',
+      `${exported} is not what was exported: ${wrong}`,
+      'have it made anew: fairlead audit export',
+    );
+  }
   printResult(io, output, asJson(found), ...sentences(found));
+}
+
+/** Whatever is in it is what was logged. What is not in it may have been left out, or have been cut off. */
+function wrongOf(file: ExportVerdict, { erased, checkpoint }: VerifiedLog, whole: boolean): string | null {
+  if (file.wrong !== null || !whole) return file.wrong;
+  const [from, to] = [erased + 1, file.through ?? checkpoint.size];
+  if (from > to) return null;
+  const missing = [
+    ...(file.first === null || file.first > from ? [{ from, to: (file.first ?? to + 1) - 1 }] : []),
+    ...file.missingNumbers,
+    ...(file.last !== null && file.last < to ? [{ from: file.last + 1, to }] : []),
+  ];
+  return missing.length === 0 ? null : `it has not ${rangesText(missing)}, as the log has`;
+}
+
+function rangesText(numbers: readonly Numbers[]): string {
+  return numbers.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(', ');
 }
 
 /** The key itself, or that in a file, as other tools take it. */
@@ -87,8 +115,8 @@ async function keyIn(given: string): Promise<string> {
   const text = await readFile(given, 'utf8').catch(() => '');
   if (isKey(text.trim())) return text.trim();
   throw usage(
-    `${given} is neither a key nor a file with one`,
-    'write it as NAME+HASH+KEY, or name the file that `fairlead audit save` wrote beside the log',
+    `${given} is neither a key, whose hash fits to it, nor a file with one`,
+    'write it whole, as NAME+HASH+KEY, or name the file that `fairlead audit save` wrote beside the log',
   );
 }
 
@@ -133,14 +161,18 @@ function keySentence({ keyFrom, keep }: Found): string {
   return `${key}, which the server names: compare it with what you are told from elsewhere`;
 }
 
-function exportSentences({ proven, unproven, newer, first, last, missing, missingNumbers }: ExportVerdict): string[] {
-  const shown = missingNumbers.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(', ');
+function exportSentences(file: ExportVerdict, size: number): string[] {
+  const { proven, unproven, newer, first, last, missing, missingNumbers, through } = file;
+  const shown = rangesText(missingNumbers);
   const told = missingNumbers.reduce((sum, { from, to }) => sum + to - from + 1, 0);
   return [
     `the export: ${proven} entries are what was logged, from number ${first ?? 0} to ${last ?? 0}`,
     missing === 0 && proven > 0
       ? 'no number between these is missing in it'
       : `${missing} numbers between these are not in it, as in one with a filter: ${shown}${told < missing ? ', …' : ''}`,
+    ...(through === null
+      ? []
+      : [`it says that it was made of the log up to number ${through}, of the ${size} there are now`]),
     ...(unproven > 0 ? [`${unproven} entries of it have no body in the log any more: of them nothing is proven`] : []),
     ...(newer > 0 ? [`${newer} entries of it are newer than the checkpoint: verify it again in some seconds`] : []),
   ];
@@ -162,6 +194,6 @@ function sentences(found: Found): string[] {
     ),
     ...(cosigned ? [`cosigned by ${cosigned.by.join(', ')}`] : []),
     ...(held.checkpoints > 0 ? [`it goes on from all ${held.checkpoints} checkpoints in the files${ofLost}`] : []),
-    ...(exported ? exportSentences(exported) : []),
+    ...(exported ? exportSentences(exported, size) : []),
   ];
 }

@@ -5,6 +5,7 @@ import { failure, usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { printJson, printLines, printList, printNotice } from '../output/print.js';
+import { cellsOf } from '../audit/entry-cells.js';
 import { EXPORT_FORMATS, exportLog, type ExportFormat } from '../audit/export-log.js';
 import { tailLog } from '../audit/tail-log.js';
 import { closed, lineWriter, newFile } from '../output/lines.js';
@@ -187,13 +188,6 @@ async function tellNothing(io: Io): Promise<void> {
   const { size } = await withApi(io, (api) => api.ask(AuditFeed, '/v1/audit/feed?limit=1'));
   const said = `no entries: the log was read up to ${size}, and nothing in it is what was asked for`;
   printNotice(io, `${said}; names are not looked up, so see that they are right`);
-}
-
-function cellsOf({ number, at, user, cluster, action, decision, source, body }: AuditEntry): string[] {
-  const status = body?.['status'];
-  // What a gateway allowed, an agent or a cluster may have refused.
-  const answered = decision !== '' && typeof status === 'number' && status > 0 ? `${decision} ${status}` : decision;
-  return [String(number), at, user, cluster, action, answered, source];
 }
 
 async function show(io: Io, given: string, { output }: Printed): Promise<void> {

@@ -48,7 +48,9 @@ function requireRole(principal: Principal, { auth, method, path, next: steps }: 
   const [own] = subjectsOf(principal);
   const role = auth === 'auditor' ? 'auditor' : 'administrator';
   const grant = `fairlead grant create --${own?.kind ?? 'user'} ${own?.name ?? principal.user} --role ${role}`;
-  const next = `ask an administrator to do it, or for the role: ${grant} --for 8h --reason TEXT`;
+  const next = principal.auditor
+    ? 'an auditor reads the audit log, and nothing else: ask an administrator to do it'
+    : `ask an administrator to do it, or for the role: ${grant} --for 8h --reason TEXT`;
   const message = `${method} ${path} is for ${role === 'auditor' ? 'auditors and ' : ''}administrators, and ${principal.user} is none`;
   throw new FairleadError('FORBIDDEN', message, { details: { next: steps?.FORBIDDEN ?? next } });
 }

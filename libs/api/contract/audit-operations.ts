@@ -7,7 +7,9 @@ export const AuditEntry = Entry.describe(
 );
 export const AuditEntryList = AuditPage.extend({
   entries: z.array(AuditEntry).max(MAX_AUDIT_ENTRIES),
-}).describe('Newest first. `next` is there if there may be more: pass it as `after`.');
+}).describe(
+  'Newest first. `next` is there if there may be more: pass it as `after`. It can be there without entries, where a long log could not be looked through in time.',
+);
 export const AuditFeed = z
   .object({
     entries: z.array(AuditEntry).max(MAX_AUDIT_ENTRIES).describe('Oldest first.'),

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
-/** What of bodies has columns of its own in a table: most that is asked of passages through doors and of streams. `passage`: the kind of one, such as `exec`. */
+/** What of bodies has columns of its own in a table: most that is asked of passages through doors and of streams. `id`: the same of a beginning and its end; `passage`: the kind of one, such as `exec`. */
 export const SAID_COLUMNS = [
+  'id',
   'passage',
   'verb',
   'resource',
@@ -26,6 +27,7 @@ const Streamed = z
   .catch(null);
 /** An `AuditedPassage`; of a CloudEvent, its data; anything else says none of it. */
 const Body = z.object({
+  id: text,
   kind: text,
   status: z.int().nullish().catch(null),
   address: text,
@@ -50,11 +52,12 @@ const Body = z.object({
 
 /** Never throws: of what it cannot read the columns are empty. */
 export function saidOf(body: Readonly<Record<string, unknown>>): SaidColumns {
-  const { kind, status, address, resource, url, target, stream, data } = Body.parse(body);
+  const { id, kind, status, address, resource, url, target, stream, data } = Body.parse(body);
   const { namespace = '', name = '', subresource = '' } = resource ?? {};
   const object = [resource?.resource ?? '', name, subresource].filter((part) => part !== '').join('/');
   const command = stream?.command ?? data?.command ?? [];
   return {
+    id,
     passage: kind || (data?.kind ?? ''),
     verb: resource?.verb ?? url?.verb ?? '',
     resource: object || url?.path || target || (data?.object ?? ''),

@@ -38,7 +38,7 @@ function logOf(size: number, failsBehind = Infinity) {
 const numbersOf = (text: string): number[] => [...text.matchAll(/"number":(\d+)/g)].map(([, number]) => Number(number));
 
 const HEADING =
-  'number,at,recordedAt,kind,source,user,cluster,action,decision,passage,verb,resource,namespace,status,address,container,command,body\n';
+  'number,at,recordedAt,kind,source,user,cluster,action,decision,id,passage,verb,resource,namespace,status,address,container,command,body\n';
 
 describe('an export', () => {
   const given = { access: allowed, format: EXPORT_FORMATS.ndjson, signal: never };
@@ -92,9 +92,18 @@ describe('an export', () => {
   it('as CSV has what went through a door in columns of its own, which are no formulas either', () => {
     const resource = { verb: 'create', resource: 'pods', subresource: 'exec', namespace: 'shop', name: 'cart-0' };
     const stream = { container: 'app', command: ['=1+1', '-c'] };
-    const passage = { kind: 'exec', status: 403, address: '192.0.2.7', resource, url: null, target: '', stream };
+    const passage = {
+      id: 'p-1',
+      kind: 'exec',
+      status: 403,
+      address: '192.0.2.7',
+      resource,
+      url: null,
+      target: '',
+      stream,
+    };
     const [row = ''] = EXPORT_FORMATS.csv.rows([{ ...auditEntry(1), body: passage }]).split('\n');
-    expect(row).toContain(`,exec,create,pods/cart-0/exec,shop,403,192.0.2.7,app,'=1+1 -c,"{""kind"":""exec"",`);
+    expect(row).toContain(`,p-1,exec,create,pods/cart-0/exec,shop,403,192.0.2.7,app,'=1+1 -c,"{""id"":""p-1"",`);
     const data = {
       kind: 'attach',
       status: 200,
@@ -106,7 +115,7 @@ describe('an export', () => {
     const [event = ''] = EXPORT_FORMATS.csv.rows([{ ...auditEntry(2), body: { data } }]).split('\n');
     expect(event).toContain(',attach,,pods/a,b,200,::1,,,');
     const nonsense = { kind: 7, resource: 'x', stream: { command: 'ls' }, data: [], status: 'y' };
-    expect(EXPORT_FORMATS.csv.rows([{ ...auditEntry(3), body: nonsense }])).toContain(',,,,,,,,,"{""kind"":7');
+    expect(EXPORT_FORMATS.csv.rows([{ ...auditEntry(3), body: nonsense }])).toContain(',,,,,,,,,,"{""kind"":7');
   });
 
   it('as CSV is a table whose every cell a spreadsheet shows as it is', () => {
@@ -120,10 +129,10 @@ describe('an export', () => {
     const { csv } = EXPORT_FORMATS;
     expect(csv.header).toBe(HEADING);
     expect(csv.rows([odd])).toBe(
-      `7,${odd.at},${odd.recordedAt},event,access,"'=HYPERLINK(""http://x"")",'+1,a @b,,,,,,,,,,\n`,
+      `7,${odd.at},${odd.recordedAt},event,access,"'=HYPERLINK(""http://x"")",'+1,a @b,,,,,,,,,,,\n`,
     );
     expect(csv.rows([auditEntry(1)]).trimEnd()).toMatch(/,"\{""type"":""dev\.fairlead\.grant\.created\.v1""\}"$/);
-    expect(csv.trailer({ complete: true, count: 1, through: 9 })).toBe(`complete,1,9${','.repeat(15)}\n`);
+    expect(csv.trailer({ complete: true, count: 1, through: 9 })).toBe(`complete,1,9${','.repeat(16)}\n`);
   });
 
   it.each([

@@ -4,7 +4,8 @@ import { readFrom } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
 import { wordsOf } from '../domain/facets.js';
 import { listProducers, type ProducerRow } from '../store/producers.js';
-import { entriesAfter, entriesBefore, entryOf, sizeOf } from '../store/search.js';
+import { entryOf, sizeOf } from '../store/search.js';
+import { lookDown, lookUp, wasCancelled } from './look-through.js';
 import type { Runtime } from './runtime.js';
 
 const MAX_PRODUCERS = 500;
@@ -19,13 +20,22 @@ interface Asked {
 export class AuditLog {
   constructor(private readonly runtime: Runtime) {}
 
-  /** Newest first, below `after`. */
+  /** Newest first, below `after`. `next` is there if there may be more, where not all could be looked at in time, too. */
   async search(tenantId: string, { filter, limit }: Asked, after: number | undefined): Promise<AuditPage> {
     checkText(filter);
-    const found = await this.#read((manager) => entriesBefore(manager, { tenantId, filter, limit: limit + 1 }, after));
-    const entries = fitPage(found.slice(0, limit));
-    const last = entries.at(-1);
-    return last && entries.length < found.length ? { entries, next: last.number } : { entries };
+    return this.#read(async (manager) => {
+      const size = await sizeOf(manager, tenantId);
+      const upTo = Math.min(size, (after ?? size + 1) - 1);
+      const { entries: found, through } = await lookDown(
+        this.runtime.database,
+        { tenantId, filter, limit: limit + 1 },
+        upTo,
+      );
+      const entries = fitPage(found.slice(0, limit));
+      const last = entries.at(-1);
+      if (last && entries.length < found.length) return { entries, next: last.number };
+      return through > 1 ? { entries, next: through } : { entries };
+    });
   }
 
   /** Oldest first, above `after`. */
@@ -40,10 +50,10 @@ export class AuditLog {
       const size = await sizeOf(manager, tenantId);
       if (after === undefined) return { entries: [], next: size, size };
       const window = { tenantId, filter, limit: limit + 1 };
-      const found = await entriesAfter(manager, window, { after, upTo: size });
+      const { entries: found, through } = await lookUp(this.runtime.database, window, { after, upTo: size });
       const entries = fitPage(found.slice(0, limit));
       const isWhole = entries.length === found.length;
-      return { entries, next: isWhole ? Math.max(after, size) : (entries.at(-1)?.number ?? after), size };
+      return { entries, next: isWhole ? Math.max(after, through) : (entries.at(-1)?.number ?? after), size };
     });
   }
 
@@ -82,11 +92,6 @@ export class AuditLog {
 function checkText({ text }: AuditFilter): void {
   if (text === undefined || wordsOf(text).length > 0) return;
   throw new FairleadError('INVALID_ARGUMENT', 'text: write at least one word, of letters or digits');
-}
-
-/** The statement took longer than one may. https://www.postgresql.org/docs/current/errcodes-appendix.html */
-function wasCancelled(error: unknown): boolean {
-  return (error as { driverError?: { code?: string } } | null)?.driverError?.code === '57014';
 }
 
 function toProducer({ firstAt, lastAt, gaps, ...row }: ProducerRow): AuditProducer {

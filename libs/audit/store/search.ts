@@ -1,6 +1,7 @@
 import type { AuditEntry, AuditFilter } from '@fairlead/contracts';
 import type { EntityManager } from 'typeorm';
 import { facetsWanted } from '../domain/facets.js';
+import type { NumberRange } from '../domain/sequence.js';
 
 /** Clocks of gateways may be ahead of ours: nothing is recorded before it happened by more than this. */
 const MAX_SKEW_MS = 3_600_000;
@@ -26,37 +27,53 @@ export interface Window {
   readonly limit: number;
 }
 
-/** With a lower number than `before`, newest first. */
-export async function entriesBefore(
+export type Order = 'newest-first' | 'oldest-first';
+
+/** Those with numbers in the range, and no more than `limit` of them. It looks at the range alone, so it takes as long as that is wide, whatever is looked for. */
+export async function entriesIn(
   manager: EntityManager,
   { tenantId, filter, limit }: Window,
-  before: number | undefined,
+  { from, to }: NumberRange,
+  order: Order,
 ): Promise<AuditEntry[]> {
   const { conditions, parameters, parameter } = whereOf(tenantId, filter);
-  if (before !== undefined) {
-    conditions.push(`number < ${parameter(before)}`);
-    const moment = await momentOf(manager, tenantId, before);
-    if (moment) conditions.push(`recorded_at <= ${parameter(moment.latest)}::timestamptz`);
-  }
+  conditions.push(`number >= ${parameter(from)}`, `number <= ${parameter(to)}`);
+  const [first, last] = [await momentOf(manager, tenantId, from), await momentOf(manager, tenantId, to)];
+  if (first) conditions.push(`recorded_at >= ${parameter(first.earliest)}::timestamptz`);
+  if (last) conditions.push(`recorded_at <= ${parameter(last.latest)}::timestamptz`);
   const sql = `select ${COLUMNS} from entries where ${conditions.join(' and ')}
-    order by recorded_at desc, number desc limit ${limit}`;
+    order by number ${order === 'newest-first' ? 'desc' : 'asc'} limit ${limit}`;
   return (await manager.query<EntryRow[]>(sql, parameters)).map(toEntry);
 }
 
-/** With a higher number than `after` and none above `upTo`, oldest first. */
-export async function entriesAfter(
+/**
+ * Those with numbers up to this one, newest first, by the index of facets: it looks at all that are found, so it takes as long as these are many, and not as the log is long. Postgres
+ * does not know how rare a facet is that is in few entries, takes it for one in 200 and would look for it entry by entry from the end of the log: in an order that no index has, it cannot.
+ */
+export async function entriesByFacets(
   manager: EntityManager,
   { tenantId, filter, limit }: Window,
-  { after, upTo }: { readonly after: number; readonly upTo: number },
+  upTo: number,
 ): Promise<AuditEntry[]> {
   const { conditions, parameters, parameter } = whereOf(tenantId, filter);
-  conditions.push(`number > ${parameter(after)}`, `number <= ${parameter(upTo)}`);
-  conditions.push(...(await sinceNumber(manager, tenantId, after, parameter)));
-  // Both are the same order. By time the first entry of a moment is found at once; by number what is behind another one, and nothing is sorted, whatever is known of the table.
-  const order = filter.from !== undefined && after === 0 ? 'recorded_at, number' : 'number';
-  const sql = `select ${COLUMNS} from entries where ${conditions.join(' and ')}
-    order by ${order} limit ${limit}`;
+  conditions.push(`number <= ${parameter(upTo)}`);
+  const last = await momentOf(manager, tenantId, upTo);
+  if (last) conditions.push(`recorded_at <= ${parameter(last.latest)}::timestamptz`);
+  const sql = `select ${COLUMNS} from entries where ${conditions.join(' and ')} order by number + 0 desc limit ${limit}`;
   return (await manager.query<EntryRow[]>(sql, parameters)).map(toEntry);
+}
+
+/** The lowest number of what was recorded then or later, or might have happened then by the clock of a gateway. */
+export async function firstNumberSince(
+  manager: EntityManager,
+  tenantId: string,
+  from: Date,
+): Promise<number | undefined> {
+  const rows = (await manager.query(
+    'select number from entries where tenant_id = $1 and recorded_at >= $2 order by recorded_at, number limit 1',
+    [tenantId, new Date(from.getTime() - MAX_SKEW_MS)],
+  )) as { number: string }[];
+  return rows[0] && Number(rows[0].number);
 }
 
 export async function entryOf(

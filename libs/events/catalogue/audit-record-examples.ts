@@ -36,7 +36,7 @@ const passage = {
   grantIds: ['018f6f2e-d01f-7f93-b6c8-5e07a2d91c44'],
   grantIdsCut: false,
   method: 'GET',
-  requestUri: '/api/v1/namespaces/shop/pods/cart-0/exec?command=sh&container=app&stdin=true&stdout=true&tty=true',
+  requestUri: '/api/v1/namespaces/shop/pods/cart-0/exec?command=_&container=app&stdin=true&stdout=true&tty=true',
   userAgent: 'kubectl/v1.34.1 (linux/amd64) kubernetes/93248f9',
   resource: { verb: 'get', apiGroup: '', resource: 'pods', subresource: 'exec', namespace: 'shop', name: 'cart-0' },
   url: null,
