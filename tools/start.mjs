@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+const tsc = join(root, 'node_modules', 'typescript-7', 'bin', 'tsc');
 
 function run(...args) {
   const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
@@ -33,6 +33,6 @@ if (!existsSync(tsc)) {
 } else {
   const first = !existsSync(join(root, 'apps/dev/dist/main.js'));
   console.log(first ? '- compiling (the first time takes about a minute)' : '- compiling what changed');
-  const failed = await run(tsc, '-b');
+  const failed = await run(tsc, '-b', '--checkers', '1');
   process.exitCode = failed || (await run(join(root, 'apps/dev/dist/main.js'), ...process.argv.slice(2)));
 }
