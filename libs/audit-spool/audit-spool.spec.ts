@@ -60,6 +60,27 @@ describe('numbers', () => {
     expect(await idsIn(again)).toEqual([301]);
   });
 
+  it('have an end: nothing more is taken, and it is done when all was taken over and nothing was lost', async () => {
+    const ended = async (): Promise<AuditSpool> => {
+      const spool = await openSpool();
+      await spool.appendDurably(numbered(1));
+      spool.append(numbered(2));
+      spool.end();
+      await spool.flush();
+      expect([spool.isDone, await idsIn(spool)]).toEqual([false, [1, 2]]);
+      await spool.acknowledge(2);
+      return spool;
+    };
+    {
+      await using spool = await ended();
+      expect(spool.isDone).toBe(true);
+      await expect(spool.appendDurably(numbered(3))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      expect([spool.append(numbered(3)), spool.isDone]).toEqual([false, false]);
+    }
+    await using again = await openSpool();
+    expect(await again.appendDurably(numbered(3))).toBe(3);
+  });
+
   it('begin anew where the directory is behind what was acknowledged: none is given twice', async () => {
     const first = await openSpool();
     await first.appendDurably(numbered(1));

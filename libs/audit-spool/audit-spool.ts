@@ -72,7 +72,7 @@ export class AuditSpool implements AsyncDisposable {
   #failure: string | null = null;
   #gathering: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  #state: 'open' | 'taken' | 'closed' = 'open';
+  #state: 'open' | 'ended' | 'taken' | 'closed' = 'open';
 
   private constructor(
     options: AuditSpoolOptions,
@@ -205,11 +205,21 @@ export class AuditSpool implements AsyncDisposable {
     if (this.#lost.count > 0) this.#go();
   }
 
+  /** Takes no more records. What it has is read and acknowledged as before. */
+  end(): void {
+    if (this.#state === 'open') this.#state = 'ended';
+  }
+
+  /** Ended, and somebody has taken over all that it ever took; nothing was lost that no record tells of. */
+  get isDone(): boolean {
+    return this.#state === 'ended' && this.#failure === null && this.records === 0 && this.#lost.count === 0;
+  }
+
   /** Writes what it has and gives the directory back. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#state === 'closed') return;
     await this.flush().catch(() => undefined);
-    const isOurs = this.#state === 'open';
+    const isOurs = this.#state === 'open' || this.#state === 'ended';
     this.#state = 'closed';
     clearTimeout(this.#gathering);
     await this.#running;
@@ -238,7 +248,7 @@ export class AuditSpool implements AsyncDisposable {
   }
 
   #whyNot({ jsonBytes }: EncodableRecord, keep: Keep): string | null {
-    if (this.#state === 'closed') return 'the audit spool is closed';
+    if (this.#state === 'closed' || this.#state === 'ended') return 'the audit spool is closed';
     if (this.#failure !== null) return this.#failure;
     if (this.#queuedBytes > MAX_QUEUED_BYTES * (keep === 'best-effort' ? 1 : 2)) {
       return 'the disk of the audit spool is too slow for what it has to hold';
@@ -346,7 +356,7 @@ export class AuditSpool implements AsyncDisposable {
   }
 
   #tryAgain(): void {
-    if (this.#state !== 'open') return;
+    if (this.#state !== 'open' && this.#state !== 'ended') return;
     this.#failure = null;
     if (this.#lost.count > 0) this.#go();
   }

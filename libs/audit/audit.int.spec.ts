@@ -137,6 +137,31 @@ describe('records of a gateway', () => {
     ]);
   });
 
+  it('of a new spool are not announced where the gateway had stopped and handed on all, and are where it had come back since', async () => {
+    const [second, third] = [newEpoch(), newEpoch()];
+    const ended = (of: string, firstSeq: number) => audit.publish({ epoch: of, firstSeq, records: [], ends: true });
+    await audit.publish({ epoch, firstSeq: 1, records: passages(3) });
+    await ended(epoch, 4);
+    await ended(epoch, 4);
+    await audit.publish({ epoch: second, firstSeq: 1, records: passages(2) });
+    await ended(second, 3);
+    await audit.publish({ epoch: second, firstSeq: 3, records: passages(1) });
+    await audit.publish({ epoch: second, firstSeq: 1, records: passages(2) });
+    await audit.publish({ epoch: third, firstSeq: 1, records: passages(1) });
+    await untilTaken();
+    expect(
+      (await audit.all({ entry: 'gap' })).map(({ body }) => [body?.['previousEpoch'], body?.['previousMark']]),
+    ).toEqual([[second, 3]]);
+  });
+
+  it('that were handed out before a gateway stopped, and did not come, are missing', async () => {
+    await audit.publish({ epoch, firstSeq: 1, records: passages(2) });
+    await audit.publish({ epoch, firstSeq: 5, records: [], ends: true });
+    await untilTaken();
+    const { producers } = await audit.asApi.call(auditRpc.producers, 'default', {});
+    expect(producers).toMatchObject([{ mark: 4, gaps: [{ from: 3, to: 4 }] }]);
+  });
+
   it('are kept by tenant, and what is of none belongs to the installation', async () => {
     const records = [passage({ tenantId: 'shop' }), passage({ tenantId: '_' }), passage({ tenantId: 'shop' })];
     await audit.publish({ epoch, firstSeq: 1, records });

@@ -145,6 +145,9 @@ export const AuditBatch = z.object({
   /** Made anew whenever a spool begins without what it had: 32 hexadecimal digits. */
   epoch: z.string().regex(/^[0-9a-f]{32}$/),
   firstSeq: z.int().min(1),
-  records: z.array(AuditRecord).min(1).max(MAX_AUDIT_BATCH),
+  /** None of the last batch, as it may be. */
+  records: z.array(AuditRecord).max(MAX_AUDIT_BATCH),
+  /** The gateway stopped, and its spool has nothing that it did not hand on: if another epoch follows this one, nothing was lost between them. */
+  ends: z.literal(true).optional(),
 });
 export type AuditBatch = z.infer<typeof AuditBatch>;

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AuditRecord, AuditedPassage } from '@fairlead/contracts';
+import { AuditBatch, type AuditRecord, type AuditedPassage } from '@fairlead/contracts';
 import { eventually, freeze, scratchDir, type ScratchDir } from '@fairlead/testing';
 import {
   startRecordingApiServer,
@@ -315,4 +315,13 @@ describe('while NATS is away', () => {
       expect(counts.reduce((sum, each) => sum + each, 0)).toBe(metric?.values[0]?.value);
     }, PATIENT);
   });
+});
+
+it('a replica that stops says when it has handed on everything, and that this was all', async () => {
+  await agent.stop();
+  await replica.stop();
+  const { streams } = await jetstreamManager(reader);
+  const last = await streams.getMessage('FAIRLEAD_AUDIT', { last_by_subj: 'fairlead.audit.gateway-a' });
+  const { firstSeq, records, ends } = AuditBatch.parse(last?.json());
+  expect([firstSeq, records, ends]).toEqual([(await recorded()).length + 1, [], true]);
 });

@@ -2,25 +2,24 @@ import { AuditBatch, AuditRecord, MAX_AUDIT_BATCH } from '@fairlead/contracts';
 import { z } from 'zod';
 
 /** A batch whose records are read one by one: one that is of no schema takes none of the others with it. */
-const Frame = z.object({
-  epoch: AuditBatch.shape.epoch,
-  firstSeq: AuditBatch.shape.firstSeq,
-  records: z.array(z.unknown()).min(1).max(MAX_AUDIT_BATCH),
-});
+const Frame = AuditBatch.pick({ epoch: true, firstSeq: true, ends: true })
+  .extend({ records: z.array(z.unknown()).max(MAX_AUDIT_BATCH) })
+  .refine(({ records, ends }) => records.length > 0 || ends === true);
 
 export interface ReadBatch {
   readonly epoch: string;
   readonly firstSeq: number;
   /** Null: no schema reads it. */
   readonly records: readonly { readonly record: AuditRecord | null; readonly why: string }[];
+  readonly ends: boolean;
 }
 
 /** Null: it is no batch. */
 export function readBatch(data: Uint8Array): ReadBatch | null {
   const frame = Frame.safeParse(parse(data));
   if (!frame.success) return null;
-  const { epoch, firstSeq, records } = frame.data;
-  return { epoch, firstSeq, records: records.map(readRecord) };
+  const { epoch, firstSeq, records, ends = false } = frame.data;
+  return { epoch, firstSeq, records: records.map(readRecord), ends };
 }
 
 function readRecord(given: unknown): ReadBatch['records'][number] {

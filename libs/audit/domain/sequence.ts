@@ -21,11 +21,11 @@ export interface Advance {
 
 /**
  * Takes what came into account, in whatever order and however often it comes: each number is fresh once. Numbers that were left out are missing from then on, until they
- * come after all.
+ * come after all. `came` may be empty: then all below it has been given out.
  */
 export function advance({ mark, missing }: Sequence, came: NumberRange): Advance {
   const late = missing.map((gap) => common(gap, came)).filter((range) => range !== null);
-  const above = came.to > mark ? [{ from: Math.max(came.from, mark + 1), to: came.to }] : [];
+  const above = [{ from: Math.max(came.from, mark + 1), to: came.to }].filter(({ from, to }) => from <= to);
   const left = missing.flatMap((gap) => without(gap, came));
   const skipped = came.from > mark + 1 ? [{ from: mark + 1, to: came.from - 1 }] : [];
   return {

@@ -26,7 +26,7 @@ export async function followStream(
     late.push(...advanced.fresh);
     sequence = advanced.sequence;
   }
-  await saveSequence(manager, locked, sequence, now);
+  await saveSequence(manager, locked, { ...sequence, ends: false }, now);
   const filled = announceFilled(locked, late, now);
   return filled.length > 0 ? toEveryLog(manager, filled) : [];
 }

@@ -35,7 +35,7 @@ export async function takeBatch(
   const entries = [...about, ...own, ...(await toOtherLogs(manager, own, sumsOfLost(read, locked, now)))];
   const numbered = await addEntries(runtime, manager, entries);
   await followIntents(manager, locked, read, numbered.slice());
-  await saveSequence(manager, locked, sequence, now);
+  await saveSequence(manager, locked, { ...sequence, ends: batch.ends }, now);
 }
 
 interface NumberedRecord {
@@ -90,10 +90,10 @@ function span(numbered: readonly { readonly seq: number }[]): { from: number | u
   return { from: numbered[0]?.seq, to: numbered.at(-1)?.seq };
 }
 
-/** A spool that began anew: what it had and never handed on is lost, and nobody knows how much that was. */
+/** A spool that began anew: what it had and never handed on is lost, and nobody knows how much that was, unless its gateway had said that there was nothing. */
 function announceEpoch({ producer, epoch, begins }: LockedProducer, now: Date): NewEntry[] {
   const after = begins?.after;
-  if (!after) return [];
+  if (!after || after.ended) return [];
   const action = `${producer} began a new spool; of the one before, nothing came after number ${after.mark}`;
   const body = { state: 'new-epoch', producer, epoch, previousEpoch: after.epoch, previousMark: after.mark };
   return [ownEntry('gap', { tenantId: DEFAULT_TENANT, at: now, source: AUDIT_SOURCE, action, body })];

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { INTENT_MIGRATIONS } from './intent-migrations.js';
+import { PRODUCER_MIGRATIONS } from './producer-migrations.js';
 import { LOG_MIGRATIONS } from './log-migrations.js';
 import { SUBSCRIBER_MIGRATIONS } from './subscriber-migrations.js';
 import { WEBHOOK_MIGRATIONS } from './webhook-migrations.js';
@@ -97,5 +97,5 @@ export const AUDIT_MIGRATIONS = [
   ...LOG_MIGRATIONS,
   ...SUBSCRIBER_MIGRATIONS,
   ...WEBHOOK_MIGRATIONS,
-  ...INTENT_MIGRATIONS,
+  ...PRODUCER_MIGRATIONS,
 ];

@@ -13,7 +13,14 @@ export interface LockedProducer {
   readonly mark: number;
   readonly gaps: readonly StoredGap[];
   /** It was not known before; and the epoch of this producer that was the newest until now. */
-  readonly begins: { readonly after: { readonly epoch: string; readonly mark: number } | null } | null;
+  readonly begins: { readonly after: EpochBefore | null } | null;
+}
+
+export interface EpochBefore {
+  readonly epoch: string;
+  readonly mark: number;
+  /** Its gateway said that it had handed on everything, and that was the last of it. */
+  readonly ended: boolean;
 }
 
 export async function lockProducer(
@@ -35,16 +42,12 @@ export async function lockProducer(
   return { producer, epoch, mark: Number(row?.mark ?? 0), gaps: await gapsOf(manager, producer, epoch), begins };
 }
 
-async function newestBefore(
-  manager: EntityManager,
-  producer: string,
-  epoch: string,
-): Promise<{ epoch: string; mark: number } | null> {
+async function newestBefore(manager: EntityManager, producer: string, epoch: string): Promise<EpochBefore | null> {
   const [row] = (await manager.query(
-    'select epoch, mark from producers where producer = $1 and epoch <> $2 order by first_at desc, epoch limit 1',
+    'select epoch, mark, ended from producers where producer = $1 and epoch <> $2 order by first_at desc, epoch limit 1',
     [producer, epoch],
-  )) as { epoch: string; mark: string }[];
-  return row ? { epoch: row.epoch, mark: Number(row.mark) } : null;
+  )) as { epoch: string; mark: string; ended: boolean }[];
+  return row ? { epoch: row.epoch, mark: Number(row.mark), ended: row.ended } : null;
 }
 
 async function gapsOf(manager: EntityManager, producer: string, epoch: string): Promise<StoredGap[]> {
@@ -61,19 +64,18 @@ async function gapsOf(manager: EntityManager, producer: string, epoch: string): 
   }));
 }
 
-/** What is left of a gap is as old as the gap, and as much announced. */
+/** What is left of a gap is as old as the gap, and as much announced. An epoch that ended has not, once it has more numbers: its gateway came back to what it had. */
 export async function saveSequence(
   manager: EntityManager,
-  { producer, epoch, gaps }: LockedProducer,
-  { mark, missing }: Sequence,
+  { producer, epoch, gaps, mark: before }: LockedProducer,
+  { mark, missing, ends }: Sequence & { readonly ends: boolean },
   now: Date,
 ): Promise<void> {
-  await manager.query('update producers set mark = $3, last_at = $4 where producer = $1 and epoch = $2', [
-    producer,
-    epoch,
-    mark,
-    now,
-  ]);
+  await manager.query(
+    `update producers set mark = $3, last_at = $4, ended = case when $5 then true when $6 then false else ended end
+      where producer = $1 and epoch = $2`,
+    [producer, epoch, mark, now, ends, mark > before],
+  );
   const unchanged =
     missing.length === gaps.length && missing.every(({ from, to }, at) => sameRange(gaps[at], from, to));
   if (unchanged) return;

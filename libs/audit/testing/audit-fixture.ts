@@ -57,7 +57,10 @@ export interface AuditFixture extends AsyncDisposable {
   /** One more process of the service, until it is disposed of. */
   start(options?: Partial<AuditOptions>, runtime?: Partial<Runtime>): Promise<AsyncDisposable>;
   /** As the spool of a gateway does it; each time under another message id. */
-  publish(batch: { epoch: string; firstSeq: number; records: readonly unknown[] }, as?: Holder): Promise<void>;
+  publish(
+    batch: { epoch: string; firstSeq: number; records: readonly unknown[]; ends?: true },
+    as?: Holder,
+  ): Promise<void>;
   publishEvent(event: OutgoingEvent, as?: Holder): Promise<void>;
   /** Whatever the bytes, on a subject of one's own. */
   publishBytes(subject: string, bytes: string, as?: Holder): Promise<void>;

@@ -51,16 +51,20 @@ export class AuditForwarder implements AsyncDisposable {
     });
   }
 
-  /** Sends what it can within a few seconds; the rest stays in the spool. */
+  /** The spool takes no more. Sends what it can within a few seconds, and that this was all if it was; the rest stays in the spool. */
   async [Symbol.asyncDispose](): Promise<void> {
+    const { spool, logger } = this.#options;
     await this.#loop[Symbol.asyncDispose]();
     const signal = AbortSignal.timeout(LAST_MS);
-    await this.#options.spool.flush().catch(() => undefined);
+    spool.end();
+    await spool.flush().catch(() => undefined);
     try {
       while (await this.#forward(signal));
+      // Of a spool that has told nothing nobody knows.
+      const firstSeq = spool.acknowledged + 1;
+      if (spool.isDone && firstSeq > 1) await this.#publish({ firstSeq, records: [], ends: true }, signal);
     } catch (error) {
-      const { records } = this.#options.spool;
-      if (records > 0) this.#options.logger.warn('audit.left_in_spool', { records, reason: messageOf(error) });
+      logger.warn('audit.left_in_spool', { records: spool.records, reason: messageOf(error) });
     }
   }
 
@@ -77,10 +81,10 @@ export class AuditForwarder implements AsyncDisposable {
     return records.length === LIMITS.records;
   }
 
-  async #publish({ firstSeq, records }: SpooledRecords, signal: AbortSignal): Promise<void> {
+  async #publish(batch: SpooledRecords & { readonly ends?: true }, signal: AbortSignal): Promise<void> {
     const { nc, spool, credential } = this.#options;
     if (!connectionState(nc).connected) throw new FairleadError('UNAVAILABLE', 'NATS is away');
-    const body = batchOf(spool.epoch, firstSeq, records);
+    const body = batchOf(spool.epoch, batch);
     // No message id: JetStream knows ids by the whole stream, so a batch is dropped whose id any other gateway used before. The audit service drops what comes twice.
     const options = { timeout: PUBLISH_TIMEOUT_MS, expect: { streamName: AUDIT_STREAM } };
     const answer = jetstream(nc).publish(auditSubject(credential), body, options);
@@ -101,11 +105,11 @@ export class AuditForwarder implements AsyncDisposable {
 const COMMA = Buffer.from(',');
 
 /** Each of them is JSON already. */
-function batchOf(epoch: string, firstSeq: number, records: readonly Buffer[]): Buffer {
+function batchOf(epoch: string, { firstSeq, records, ends }: SpooledRecords & { readonly ends?: true }): Buffer {
   const listed = records.flatMap((json, at) => (at === 0 ? [json] : [COMMA, json]));
   return Buffer.concat([
     Buffer.from(`{"epoch":"${epoch}","firstSeq":${firstSeq},"records":[`),
     ...listed,
-    Buffer.from(']}'),
+    Buffer.from(ends ? '],"ends":true}' : ']}'),
   ]);
 }

@@ -11,5 +11,16 @@ class LostOutcomes1798400000000 implements MigrationInterface {
   }
 }
 
+/** Of which epochs the gateway said that it had handed on everything. */
+class EndedEpochs1798600000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table producers add column ended boolean not null default false');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 /** Forward only, in order. A released one is never changed. */
-export const INTENT_MIGRATIONS = [LostOutcomes1798400000000];
+export const PRODUCER_MIGRATIONS = [LostOutcomes1798400000000, EndedEpochs1798600000000];
