@@ -32,7 +32,7 @@ if (!existsSync(tsc)) {
   process.exitCode = 1;
 } else {
   const first = !existsSync(join(root, 'apps/dev/dist/main.js'));
-  console.log(first ? '- compiling (the first time takes about a minute)' : '- compiling what changed');
+  console.log(first ? '- compiling (the first time takes half a minute)' : '- compiling what changed');
   const failed = await run(tsc, '-b', '--checkers', '1');
   process.exitCode = failed || (await run(join(root, 'apps/dev/dist/main.js'), ...process.argv.slice(2)));
 }
