@@ -81,8 +81,8 @@ async function verify(
     await keepCheckpoint(io.config.home, path, verified.keep);
     return { ...verified, keyFrom: givenKey !== undefined ? 'given' : kept ? 'last time' : 'server' } as const;
   });
-  const wrong = found.exported && wrongOf(found.exported, found, whole === true);
-  if (wrong !== null && wrong !== undefined) {
+  const wrong = found.exported ? wrongOf(found.exported, found, whole === true) : null;
+  if (wrong !== null) {
     throw failure(
       'CONFLICT',
       `${exported} is not what was exported: ${wrong}`,

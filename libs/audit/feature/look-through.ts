@@ -51,7 +51,7 @@ export async function lookUp(
   return { entries, through: last?.to ?? upTo };
 }
 
-/** Until enough is found, or time is up: at least the first of these ranges. `last`: the last one that was looked at. */
+/** Until enough is found, or time is up: at least the first of these ranges; a wide one may take longer than a statement may, and is left for the next time. `last`: the last one that was looked at. */
 async function walk(
   database: DataSource,
   window: Window,
@@ -63,8 +63,13 @@ async function walk(
   const beganMs = performance.now();
   let last: NumberRange | undefined;
   for (const span of spans) {
-    const limit = window.limit - entries.length;
-    entries.push(...(await readFrom(database, (manager) => entriesIn(manager, { ...window, limit }, span, order))));
+    const rest = { ...window, limit: window.limit - entries.length };
+    try {
+      entries.push(...(await readFrom(database, (manager) => entriesIn(manager, rest, span, order))));
+    } catch (error) {
+      if (last && wasCancelled(error)) break;
+      throw error;
+    }
     last = span;
     if (entries.length >= window.limit || performance.now() - beganMs > enoughMs) break;
   }

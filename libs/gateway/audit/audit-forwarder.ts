@@ -81,7 +81,7 @@ export class AuditForwarder implements AsyncDisposable {
     return records.length === LIMITS.records;
   }
 
-  async #publish(batch: SpooledRecords & { readonly ends?: true }, signal: AbortSignal): Promise<void> {
+  async #publish(batch: HandedOn, signal: AbortSignal): Promise<void> {
     const { nc, spool, credential } = this.#options;
     if (!connectionState(nc).connected) throw new FairleadError('UNAVAILABLE', 'NATS is away');
     const body = batchOf(spool.epoch, batch);
@@ -102,10 +102,15 @@ export class AuditForwarder implements AsyncDisposable {
   }
 }
 
+interface HandedOn extends SpooledRecords {
+  /** As in `AuditBatch`. */
+  readonly ends?: true;
+}
+
 const COMMA = Buffer.from(',');
 
 /** Each of them is JSON already. */
-function batchOf(epoch: string, { firstSeq, records, ends }: SpooledRecords & { readonly ends?: true }): Buffer {
+function batchOf(epoch: string, { firstSeq, records, ends }: HandedOn): Buffer {
   const listed = records.flatMap((json, at) => (at === 0 ? [json] : [COMMA, json]));
   return Buffer.concat([
     Buffer.from(`{"epoch":"${epoch}","firstSeq":${firstSeq},"records":[`),
