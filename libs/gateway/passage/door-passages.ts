@@ -18,7 +18,7 @@ export interface PassageOptions extends RecorderOptions {
 /** The outcome of what was refused before it was looked at any further. */
 export type TurnedAway = Outcome & { readonly ending: Failed };
 
-/** What every passage through one door has: admit, limit, register, carry, finish. */
+/** What every passage through one door has: its stages in `Passage`, one outcome, and all that it took given back. */
 export class DoorPassages {
   readonly #door: DoorName;
   readonly #options: PassageOptions;
