@@ -1,7 +1,7 @@
 import { tellerOf, type Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { z } from 'zod';
-import { EVENTS, type EventInput, type EventType } from './catalog.js';
+import { EVENTS, type EventInput, type EventType } from './catalogue/events.js';
 
 /** Before every type, and not in subjects. */
 export const EVENT_TYPE_PREFIX = 'dev.fairlead.';

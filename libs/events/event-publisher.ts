@@ -3,7 +3,7 @@ import { messageOf } from '@fairlead/errors';
 import { connectionState } from '@fairlead/messaging';
 import { Counter, Gauge, type Logger, type Registry } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { EventInput, EventType } from './catalog.js';
+import type { EventInput, EventType } from './catalogue/events.js';
 import { createEvent } from './envelope.js';
 import { publishEvent, type EventReceipt } from './publish-event.js';
 import { PublishQueue } from './publish-queue.js';

@@ -1,5 +1,5 @@
 export { CHANGED_KEYS_TABLE_V1, ChangedKeyRow, markChanged } from './changed-keys.js';
-export { Actor, EVENTS } from './catalog.js';
+export { Actor, EVENTS } from './catalogue/events.js';
 export { EVENT_TYPE_PREFIX, Envelope, createEvent, eventSubject, type OutgoingEvent } from './envelope.js';
 export { OUTBOX_TABLE_V1, OutboxRow, appendEvent, appendEventOnce } from './outbox.js';
 export { OutboxRelay, type OutboxRelayOptions } from './outbox-relay.js';

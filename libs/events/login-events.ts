@@ -21,7 +21,7 @@ export const LOGIN_EVENTS = {
   }),
   'dev.fairlead.issuer.removed.v1': event({ issuer, ended: z.int().min(0) }),
   'dev.fairlead.login.succeeded.v1': event({ ...who, loginId: z.uuid(), renewed: z.boolean(), expiresAt: IsoTime }),
-  /** `suppressed`: refusals of the same user, or of strangers, that were not told, because there were too many. */
+  /** `suppressed`: refusals of the same user, or of the unauthenticated, that were not told, because there were too many. */
   'dev.fairlead.login.refused.v1': event({
     ...who,
     why: z.string().max(512),

@@ -6,4 +6,4 @@ export {
   type EventPublisherOptions,
 } from './event-publisher.js';
 export type { EventReceipt } from './publish-event.js';
-export type { EventInput, EventType } from './catalog.js';
+export type { EventInput, EventType } from './catalogue/events.js';

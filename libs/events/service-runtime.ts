@@ -2,7 +2,7 @@ import type { Caller } from '@fairlead/contracts';
 import { inTransaction, readFrom } from '@fairlead/persistence';
 import type { Logger } from '@fairlead/observability';
 import type { DataSource, EntityManager } from 'typeorm';
-import type { Actor, EventInput, EventType } from './catalog.js';
+import type { Actor, EventInput, EventType } from './catalogue/events.js';
 import { createEvent } from './envelope.js';
 import { appendEvent } from './outbox.js';
 

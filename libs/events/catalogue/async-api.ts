@@ -1,7 +1,7 @@
 import { tellerOf, type Role } from '@fairlead/contracts';
-import { EVENTS, type EventType } from '../catalog.js';
 import { EVENT_TYPE_PREFIX } from '../envelope.js';
 import type { Channel, Schemas } from './compatibility.js';
+import { EVENTS, type EventType } from './events.js';
 import { exampleOf } from './example.js';
 import { jsonSchemaOf, type JsonSchema } from './json-schema.js';
 import { ABOUT_EVENTS } from './owners.js';

@@ -115,13 +115,13 @@ const LOST: Readonly<Record<string, AboutField>> = {
   tenantId: about('Whose passages they were; `_`: nobody had proved to be of any.'),
   count: about('So many passages are on record by this number alone.'),
   what: about(
-    '`records`: there was no room, and nobody knows of which tenants they were. `refusals`: there were too many, of one user or of strangers.',
+    '`records`: there was no room, and nobody knows of which tenants they were. `refusals`: there were too many, of one user or of the unauthenticated.',
   ),
-  user: about('Whose refusals they were; empty: of strangers, or of nobody in particular.'),
+  user: about('Whose refusals they were; empty: of the unauthenticated, or of nobody in particular.'),
   passages: about('Ids of passages that were lost when they were over: nobody tells any more how these ended.'),
   ...SPOOL,
   ...RANGE,
-  why: about('A full disk, or more refusals of strangers than are kept one by one.'),
+  why: about('A full disk, or more refusals of the unauthenticated than are kept one by one.'),
 };
 
 const RULES: Readonly<Record<string, AboutField>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { EVENTS, type EventType } from '../catalog.js';
 import { eventSubject } from '../envelope.js';
+import { EVENTS, type EventType } from './events.js';
 import { ABOUT_EVENTS, asyncApi, eventsPage, exampleOf } from './index.js';
 
 const types = Object.keys(EVENTS) as EventType[];

@@ -1,7 +1,7 @@
 import type { Role } from '@fairlead/contracts';
 import { z } from 'zod';
-import { EVENTS, type EventInput, type EventType } from '../catalog.js';
 import { createEvent, Envelope } from '../envelope.js';
+import { EVENTS, type EventInput, type EventType } from './events.js';
 import { ABOUT_EVENTS } from './owners.js';
 
 const ID = '018f6f2e-7c1a-7b3e-9d55-2f1f0a4c9e11';

@@ -1,5 +1,5 @@
 import type { Role } from '@fairlead/contracts';
-import type { EventType } from '../catalog.js';
+import type { EventType } from './events.js';
 
 /** What the public page says of a type of event besides its fields. */
 interface About {

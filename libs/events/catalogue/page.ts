@@ -1,6 +1,6 @@
-import type { EventType } from '../catalog.js';
 import { EVENT_TYPE_PREFIX } from '../envelope.js';
 import { eventTypes, schemasOfEvents } from './async-api.js';
+import type { EventType } from './events.js';
 import { exampleOf } from './example.js';
 import type { JsonSchema } from './json-schema.js';
 import { ABOUT_EVENTS } from './owners.js';

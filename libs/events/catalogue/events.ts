@@ -13,14 +13,14 @@ import {
   TenantQuotas,
 } from '@fairlead/contracts';
 import { z } from 'zod';
-import { event } from './event-shape.js';
-import { GIT_EVENTS } from './git-events.js';
-import { GITOPS_EVENTS } from './gitops-events.js';
-import { GRANT_EVENTS } from './grant-events.js';
-import { LOGIN_EVENTS } from './login-events.js';
-import { SUBSCRIBER_EVENTS } from './subscriber-events.js';
+import { event } from '../event-shape.js';
+import { GIT_EVENTS } from '../git-events.js';
+import { GITOPS_EVENTS } from '../gitops-events.js';
+import { GRANT_EVENTS } from '../grant-events.js';
+import { LOGIN_EVENTS } from '../login-events.js';
+import { SUBSCRIBER_EVENTS } from '../subscriber-events.js';
 
-export { Actor } from './event-shape.js';
+export { Actor } from '../event-shape.js';
 
 const cluster = { clusterId: ClusterId, name: ClusterName };
 const client = { clientId: z.uuid(), name: ClientName };
@@ -199,7 +199,7 @@ export const EVENTS = {
     door: z.string().max(32),
     method: z.string().max(16),
     grantIds,
-    /** Refusals of the same user, client or cluster, or of strangers, that were not told, because there were too many. */
+    /** Refusals of the same user, client or cluster, or of the unauthenticated, that were not told, because there were too many. */
     suppressed: z.int().min(0).default(0),
   }),
   /** The token that needs no grant, and is for when all else is away, was used: at a door or at the API. */
