@@ -30,7 +30,7 @@ export async function renewInTime(options: RenewalOptions, signal: AbortSignal):
   const dueInMs = (): number => plan.dueAtMs(identity.current, clock.nowMs()) - clock.nowMs();
   const wake = new Wake();
   identity.onChange(() => wake.call());
-  const turn = async (): Promise<number> => {
+  const work = async (): Promise<number> => {
     if (dueInMs() > 0) return dueInMs();
     // Another pod may have been earlier; then its certificate is ours.
     const { generation, changes } = await identity.takeUp();
@@ -48,7 +48,7 @@ export async function renewInTime(options: RenewalOptions, signal: AbortSignal):
     const { code, message } = toFairleadError(error);
     logger.warn('agent.renewal.failed', { attempt: before + 1, code, reason: message });
   };
-  await runLoop({ turn, intervalMs: RETRY.capMs, retry: RETRY, onFailed, clock, wake }, signal);
+  await runLoop({ work, intervalMs: RETRY.capMs, retry: RETRY, onFailed, clock, wake }, signal);
 }
 
 async function renewOnce(options: RenewalOptions, signal: AbortSignal): Promise<AgentIdentity> {

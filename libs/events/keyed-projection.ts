@@ -9,12 +9,12 @@ import type { DataSource, EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { anyChanged, takeChanged } from './changed-keys.js';
 
-/** Without being told: another instance may have ended between its commit and its turn. */
+/** Without being told: another instance may have ended between its commit and its next round. */
 const POLL_MS = 1_000;
 const RETRY = { baseMs: 100, capMs: 5_000 };
 /** Looks at everything, in case something was missed. */
 const SWEEP_EVERY_MS = 600_000;
-/** Changed keys of one turn. */
+/** Changed keys of one round. */
 const BATCH = 250;
 /** Keys of one piece of a sweep: few, so that a change never waits long behind it. */
 const PIECE = 50;
@@ -61,7 +61,7 @@ export class KeyedProjection implements AsyncDisposable {
   readonly #loop: RunLoop;
   readonly #unwatch: () => void;
   /** Digests of what the tables said last: a key that becomes anything else was changed by somebody else. */
-  readonly #wanted = new Map<string, string>();
+  readonly #desired = new Map<string, string>();
   /** To be looked at, though nobody marked them. */
   readonly #suspect = new Set<string>();
   #sweep: Sweep | null = { after: '', seen: new Set() };
@@ -95,7 +95,7 @@ export class KeyedProjection implements AsyncDisposable {
   }
 
   #observe(key: string, digest: string | undefined): void {
-    if (!this.#snapshot.isLoaded || this.#wanted.get(key) === digest) return;
+    if (!this.#snapshot.isLoaded || this.#desired.get(key) === digest) return;
     this.#suspect.add(key);
     this.poke();
   }
@@ -108,12 +108,12 @@ export class KeyedProjection implements AsyncDisposable {
       retry: RETRY,
       onFailed: (error, { before }) =>
         logger.log(before === 0 ? 'warn' : 'debug', 'projection.delayed', { reason: messageOf(error) }),
-      turn: async () => ((await this.#turn()) ? 0 : undefined),
+      work: async () => ((await this.#reconcileOnce()) ? 0 : undefined),
     });
   }
 
   /** True if there is more to do at once. Changes go before the next piece of a sweep, and need not wait until the bucket was read. */
-  async #turn(): Promise<boolean> {
+  async #reconcileOnce(): Promise<boolean> {
     // A transaction that waits for NATS would keep the other instances waiting.
     if (!connectionState(this.#options.nats).connected) throw new FairleadError('UNAVAILABLE', 'NATS is away');
     if (await this.#takeChanges()) return true;
@@ -176,8 +176,8 @@ export class KeyedProjection implements AsyncDisposable {
     for (const key of keys) {
       const value = values.get(key);
       const digest = value === undefined ? undefined : digestOf(value);
-      if (digest === undefined) this.#wanted.delete(key);
-      else this.#wanted.set(key, digest);
+      if (digest === undefined) this.#desired.delete(key);
+      else this.#desired.set(key, digest);
       if (this.#snapshot.isLoaded && this.#snapshot.get(key) === digest) continue;
       work.push(() => this.#write(key, value));
     }

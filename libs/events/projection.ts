@@ -12,7 +12,7 @@ const RETRY = { baseMs: 100, capMs: 5_000 };
 /** Puts on their way at once. */
 const PARALLEL = 64;
 
-type Wanted<T> = ReadonlyMap<string, T>;
+type Desired<T> = ReadonlyMap<string, T>;
 
 /** One bucket, and what of the tables it shows. */
 export interface ProjectedBucket<T = unknown> {
@@ -20,7 +20,7 @@ export interface ProjectedBucket<T = unknown> {
   /** Of its values. */
   readonly schema: z.ZodType<T>;
   /** All that it is to hold, by key. Read in a transaction that no other instance's turn runs beside. */
-  readonly rows: (manager: EntityManager) => Promise<Wanted<T>>;
+  readonly rows: (manager: EntityManager) => Promise<Desired<T>>;
 }
 
 const unchanged = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
@@ -35,8 +35,8 @@ export interface ProjectionOptions {
 
 interface Followed extends ProjectedBucket {
   readonly snapshot: KvSnapshot<unknown>;
-  /** What the last turn wanted: a key that becomes anything else was changed by somebody who should not. */
-  wanted: Wanted<unknown>;
+  /** What the last round desired: a key that becomes anything else was changed by somebody who should not. */
+  desired: Desired<unknown>;
 }
 
 /**
@@ -63,7 +63,7 @@ export class Projection implements AsyncDisposable {
     this.#followed = buckets.map((bucket) => {
       const onChange = (key: string, value: unknown): void => this.#compare(followed, key, value);
       const snapshot = watchBucket(nats, bucket.bucket, bucket.schema, { logger, onChange, unreadable: 'drop' });
-      const followed: Followed = { ...bucket, snapshot, wanted: new Map() };
+      const followed: Followed = { ...bucket, snapshot, desired: new Map() };
       return followed;
     });
     this.#unwatch = connectionState(nats).onChange((connected) => connected && this.#onReconnected());
@@ -88,8 +88,8 @@ export class Projection implements AsyncDisposable {
     await Promise.all(this.#followed.map(({ snapshot }) => snapshot.close()));
   }
 
-  #compare({ wanted }: Followed, key: string, value: unknown): void {
-    if (this.synced && !unchanged(wanted.get(key), value)) this.poke();
+  #compare({ desired }: Followed, key: string, value: unknown): void {
+    if (this.synced && !unchanged(desired.get(key), value)) this.poke();
   }
 
   async #run(): Promise<void> {
@@ -106,7 +106,7 @@ export class Projection implements AsyncDisposable {
         if (!this.#poked) await this.#rest(RESYNC_MS, true);
       } catch (error) {
         this.#options.logger.log(failures === 0 ? 'warn' : 'debug', 'projection.delayed', { reason: messageOf(error) });
-        // NATS may have come back while this turn failed.
+        // NATS may have come back while this round failed.
         if (!this.#reconnected.signal.aborted) await this.#rest(fullJitterMs(failures, RETRY));
         failures += 1;
       }
@@ -126,7 +126,7 @@ export class Projection implements AsyncDisposable {
       await withAdvisoryLock(manager, 'projection');
       let changed = 0;
       for (const followed of this.#followed) {
-        followed.wanted = await followed.rows(manager);
+        followed.desired = await followed.rows(manager);
         changed += await project(nats, followed);
       }
       return changed;
@@ -136,13 +136,13 @@ export class Projection implements AsyncDisposable {
   }
 }
 
-/** Makes a bucket hold what is wanted, and returns how many keys that changed. */
-async function project(nats: NatsConnection, { bucket, snapshot, wanted }: Followed): Promise<number> {
+/** Makes a bucket hold what is desired, and returns how many keys that changed. */
+async function project(nats: NatsConnection, { bucket, snapshot, desired }: Followed): Promise<number> {
   const work: (() => Promise<void>)[] = [];
-  for (const [key, value] of wanted) {
+  for (const [key, value] of desired) {
     if (!unchanged(snapshot.get(key), value)) work.push(() => putKv(nats, bucket, key, value));
   }
-  for (const [key] of snapshot.entries()) if (!wanted.has(key)) work.push(() => deleteKv(nats, bucket, key));
+  for (const [key] of snapshot.entries()) if (!desired.has(key)) work.push(() => deleteKv(nats, bucket, key));
   for (let at = 0; at < work.length; at += PARALLEL) {
     await Promise.all(work.slice(at, at + PARALLEL).map((change) => change()));
   }

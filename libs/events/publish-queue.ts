@@ -52,7 +52,7 @@ export class PublishQueue {
   constructor(options: PublishQueueOptions) {
     this.#options = options;
     this.#loop = new RunLoop({
-      turn: (signal) => this.#sendBatch(signal),
+      work: (signal) => this.#sendBatch(signal),
       intervalMs: IDLE_MS,
       retry: RETRY,
       onFailed: options.onDelayed,

@@ -20,22 +20,22 @@ function jumpingClock(): Clock & { readonly waits: number[] } {
   };
 }
 
-/** Runs these turns, one after the other, and gives what was waited after each. */
+/** Runs these rounds, one after the other, and gives what was waited after each. */
 async function waitsOf(
-  turns: readonly (() => number | void)[],
-  options: Omit<RunLoopOptions, 'turn' | 'clock'>,
+  rounds: readonly (() => number | void)[],
+  options: Omit<RunLoopOptions, 'work' | 'clock'>,
 ): Promise<number[]> {
   const clock = jumpingClock();
   const stop = new AbortController();
   let next = 0;
-  const turn = async (): Promise<number | void> => {
-    const now = turns[next];
+  const work = async (): Promise<number | void> => {
+    const now = rounds[next];
     next += 1;
     if (now) return now();
     stop.abort();
   };
-  await runLoop({ ...options, clock, turn }, stop.signal);
-  return clock.waits.slice(0, turns.length);
+  await runLoop({ ...options, clock, work }, stop.signal);
+  return clock.waits.slice(0, rounds.length);
 }
 
 const fail = (): never => {
@@ -46,7 +46,7 @@ const otherwise = (): never => {
 };
 
 describe('runLoop', () => {
-  it('waits for the interval, or for as long as the turn says, and not at all for 0', async () => {
+  it('waits for the interval, or for as long as the work says, and not at all for 0', async () => {
     const waits = await waitsOf([() => undefined, () => 7, () => 0, () => undefined], {
       intervalMs: 100,
       onFailed: fail,
@@ -63,7 +63,7 @@ describe('runLoop', () => {
       }),
     ));
 
-  it('backs off within its bounds while it fails, begins anew after a turn that did not, and says which failures repeat', async () => {
+  it('backs off within its bounds while it fails, begins anew after a round that did not, and says which failures repeat', async () => {
     const told: unknown[] = [];
     const retry = { baseMs: 10, capMs: 25, leastMs: 100 };
     const waits = await waitsOf([fail, fail, otherwise, () => undefined, fail], {
@@ -93,55 +93,55 @@ describe('runLoop', () => {
     expect(await waitsOf([fail], { intervalMs: 50, onFailed: () => undefined })).toEqual([50]);
   });
 
-  it('does not tell of a turn that its end cut short', async () => {
+  it('does not tell of a round that its end cut short', async () => {
     const stop = new AbortController();
-    const turn = async (): Promise<void> => {
+    const work = async (): Promise<void> => {
       stop.abort(new Error('enough'));
       throw stop.signal.reason;
     };
-    await runLoop({ turn, intervalMs: 1, onFailed: () => expect.unreachable() }, stop.signal);
+    await runLoop({ work, intervalMs: 1, onFailed: () => expect.unreachable() }, stop.signal);
   });
 });
 
 describe('RunLoop', () => {
-  it('runs one turn at a time: a call while one runs brings one more', async () => {
-    const turns: PromiseWithResolvers<void>[] = [];
+  it('runs one round at a time: a call while one runs brings one more', async () => {
+    const rounds: PromiseWithResolvers<void>[] = [];
     const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const loop = new RunLoop({
       intervalMs: 1e9,
       onFailed: (error) => expect.unreachable(String(error)),
-      turn: async () => {
-        const turn = Promise.withResolvers<void>();
-        begun[turns.push(turn) - 1]?.resolve();
-        await turn.promise;
+      work: async () => {
+        const round = Promise.withResolvers<void>();
+        begun[rounds.push(round) - 1]?.resolve();
+        await round.promise;
       },
     });
     await begun[0]?.promise;
     for (let call = 0; call < 5; call += 1) loop.wake();
-    expect(turns).toHaveLength(1);
-    turns[0]?.resolve();
+    expect(rounds).toHaveLength(1);
+    rounds[0]?.resolve();
     await begun[1]?.promise;
-    expect(turns).toHaveLength(2);
-    turns[1]?.resolve();
+    expect(rounds).toHaveLength(2);
+    rounds[1]?.resolve();
     await loop[Symbol.asyncDispose]();
-    expect(turns).toHaveLength(2);
+    expect(rounds).toHaveLength(2);
   });
 
-  it('is not disposed of before the turn that runs has ended', async () => {
-    const turn = Promise.withResolvers<void>();
+  it('is not disposed of before the round that runs has ended', async () => {
+    const round = Promise.withResolvers<void>();
     const order: string[] = [];
     const loop = new RunLoop({
       intervalMs: 1e9,
       onFailed: (error) => expect.unreachable(String(error)),
-      turn: async () => {
-        await turn.promise;
-        order.push('turn');
+      work: async () => {
+        await round.promise;
+        order.push('round');
       },
     });
     const disposed = loop[Symbol.asyncDispose]().then(() => order.push('disposed'));
-    turn.resolve();
+    round.resolve();
     await disposed;
-    expect(order).toEqual(['turn', 'disposed']);
+    expect(order).toEqual(['round', 'disposed']);
   });
 });
 

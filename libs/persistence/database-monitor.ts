@@ -20,7 +20,7 @@ export class DatabaseMonitor implements AsyncDisposable {
   ) {
     this.#loop = new RunLoop({
       intervalMs: PERIOD_MS,
-      turn: async () => void (await this.#look()),
+      work: async () => void (await this.#observe()),
       onFailed: (error) => logger.error('database.not_asked', { reason: messageOf(error) }),
     });
   }
@@ -34,7 +34,7 @@ export class DatabaseMonitor implements AsyncDisposable {
 
   /** Waits until the schema is what this version expects, and says so while it waits. */
   async untilMigrated(signal: AbortSignal): Promise<void> {
-    for (let waited = 0; !(await this.#look()); waited += 1) {
+    for (let waited = 0; !(await this.#observe()); waited += 1) {
       if (waited % 10 === 0) this.logger.warn('migrations.pending', { action: 'waiting for the migrate command' });
       await systemClock.sleep(PERIOD_MS / 4, signal);
     }
@@ -44,7 +44,7 @@ export class DatabaseMonitor implements AsyncDisposable {
     await this.#loop[Symbol.asyncDispose]();
   }
 
-  async #look(): Promise<boolean> {
+  async #observe(): Promise<boolean> {
     const before = this.#answers;
     this.#answers = await databaseAnswers(this.database);
     if (before !== this.#answers) this.logger.info(this.#answers ? 'database.answers' : 'database.silent');

@@ -27,7 +27,7 @@ export class LastUse implements AsyncDisposable {
     this.#runtime = runtime;
     this.#loop = new RunLoop({
       intervalMs,
-      turn: () => this.#write(),
+      work: () => this.#write(),
       onFailed: (error, { repeated }) =>
         runtime.logger.log(repeated ? 'debug' : 'warn', 'last-use.delayed', { reason: messageOf(error) }),
     });

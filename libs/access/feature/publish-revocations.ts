@@ -45,7 +45,7 @@ export function publishRevocations(
       runtime.logger.log(before === 0 ? 'warn' : 'debug', 'statement.revocations_delayed', {
         reason: messageOf(error),
       }),
-    turn: async () => {
+    work: async () => {
       await required.follow();
       for (const tenantId of await read(runtime, untoldTenants)) await publish(runtime, keys, tenantId);
     },
@@ -95,7 +95,7 @@ interface Refused {
 async function catchUp({ database, now, logger }: Runtime, { tenantId, made, held }: Refused): Promise<void> {
   const isBehind = await inTransaction(database, async (manager) => {
     const state = await lockList(manager, tenantId);
-    // It has changed since: another instance may have sent what `keys` has, and the next turn tells.
+    // It has changed since: another instance may have sent what `keys` has, and the next round tells.
     if (state?.number !== made) return false;
     await skipBeyond(manager, tenantId, held);
     await raiseFloor(manager, tenantId, now());

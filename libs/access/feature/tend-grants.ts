@@ -30,7 +30,7 @@ export function tendGrants(runtime: ServiceRuntime, lockdowns: Lockdowns): RunLo
     retry: RETRY,
     onFailed: (error, { before }) =>
       runtime.logger.log(before === 0 ? 'warn' : 'debug', 'grants.tending_delayed', { reason: messageOf(error) }),
-    turn: async () => {
+    work: async () => {
       await lockdowns.followNames();
       const more = [await lapseGrants(runtime), await lapseRequests(runtime), await forgetOld(runtime)];
       return more.includes(true) ? 0 : undefined;
@@ -77,7 +77,7 @@ async function forgetOld(runtime: ServiceRuntime): Promise<boolean> {
   return dropped === DROP_BATCH;
 }
 
-/** Changes some rows. Most turns find none, and then nothing follows from it. */
+/** Changes some rows. Most rounds find none, and then nothing follows from it. */
 async function counted(runtime: ServiceRuntime, work: (manager: EntityManager) => Promise<number>): Promise<number> {
   const changed = await inTransaction(runtime.database, work);
   if (changed > 0) runtime.onCommitted();

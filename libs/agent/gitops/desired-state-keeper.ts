@@ -29,17 +29,17 @@ export interface KeeperOptions {
 }
 
 type Values = Readonly<Record<string, string>>;
-type Wanted = NonNullable<Handover['desiredState']>;
+type Desired = NonNullable<Handover['desiredState']>;
 
 /**
- * Hands what gateways say is wanted of the cluster, unread, to the installer: with the roots that the agent trusts and the trust
+ * Hands what gateways say is desired of the cluster, unread, to the installer: with the roots that the agent trusts and the trust
  * bundle they are of. What counts is judged there. Written when it changed, and put back when it is gone.
  */
 export class DesiredStateKeeper implements DesiredStateEnd {
   readonly #options: KeeperOptions;
   readonly #wake = new Wake();
   #identity: AgentIdentity;
-  #told: { readonly revision: number; readonly state: Wanted; readonly atMs: number } | null = null;
+  #told: { readonly revision: number; readonly state: Desired; readonly atMs: number } | null = null;
   #written: { readonly revision: number; readonly takenAtMs: number } | null = null;
   #present = false;
   #complained = false;
@@ -61,13 +61,13 @@ export class DesiredStateKeeper implements DesiredStateEnd {
   }
 
   take(state: SignedDesiredState): void {
-    const wanted = Handover.shape.desiredState.safeParse({
+    const desired = Handover.shape.desiredState.safeParse({
       document: Buffer.from(state.document).toString('base64'),
       signerChain: state.signerChainPem,
       signature: Buffer.from(state.signature).toString('base64'),
     });
-    if (wanted.data && state.revision > 0n && state.revision <= MAX_REVISION) {
-      this.#told = { revision: Number(state.revision), state: wanted.data, atMs: this.#options.clock.nowMs() };
+    if (desired.data && state.revision > 0n && state.revision <= MAX_REVISION) {
+      this.#told = { revision: Number(state.revision), state: desired.data, atMs: this.#options.clock.nowMs() };
       this.#wake.call();
     } else if (!this.#complained) {
       this.#complained = true;
@@ -84,7 +84,7 @@ export class DesiredStateKeeper implements DesiredStateEnd {
   /** Until the signal; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
-    const turn = async (): Promise<void> => {
+    const work = async (): Promise<void> => {
       try {
         await this.#writeOnce();
       } finally {
@@ -95,7 +95,7 @@ export class DesiredStateKeeper implements DesiredStateEnd {
       const { code, message } = toFairleadError(error);
       logger.warn('desired_state.not_handed_over', { attempt, code, reason: message });
     };
-    const loop = { turn, intervalMs: OBSERVE_MS, jitter: 0.5, retry: RETRY, onFailed, clock, wake: this.#wake };
+    const loop = { work, intervalMs: OBSERVE_MS, jitter: 0.5, retry: RETRY, onFailed, clock, wake: this.#wake };
     await runLoop(loop, signal);
   }
 
@@ -123,7 +123,7 @@ export class DesiredStateKeeper implements DesiredStateEnd {
     const before = own ? readHandover(held[HANDOVER.keys.handover]) : null;
     const told = this.#told;
     const desiredState = told?.state ?? before?.desiredState ?? null;
-    // Nothing is wanted of this cluster, or it is not known yet.
+    // Nothing is desired of this cluster, or it is not known yet.
     if (!desiredState) return null;
     const { rootsPem, signedTrust } = this.#identity;
     const handover: Handover = { trust: signedTrust ?? before?.trust ?? null, roots: rootsPem, desiredState };

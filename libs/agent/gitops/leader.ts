@@ -23,7 +23,7 @@ export interface LeaderOptions {
 const LEASE_MS = 15_000;
 /** A leader that could not renew for so long stops, before another one begins. */
 const STOP_MS = 10_000;
-const TURN_MS = 5_000;
+const RENEW_MS = 5_000;
 const RETRY = { baseMs: 1_000, capMs: 4_000 };
 
 /**
@@ -41,8 +41,8 @@ export async function whileLeading(
     const { code, message } = toFairleadError(error);
     if (!repeated) logger.warn('leader.not_renewed', { attempt, code, reason: message });
   };
-  const turn = (): Promise<void> => leader.turn();
-  await runLoop({ turn, intervalMs: TURN_MS, jitter: 0.2, retry: RETRY, onFailed, clock }, signal);
+  const loop = { work: () => leader.renewOnce(), intervalMs: RENEW_MS, jitter: 0.2, retry: RETRY, onFailed, clock };
+  await runLoop(loop, signal);
   await leader.end();
 }
 
@@ -61,7 +61,7 @@ class Leader {
   }
 
   /** Takes or renews the Lease, if it is ours or nobody's. Rejects if it cannot be told. */
-  async turn(): Promise<void> {
+  async renewOnce(): Promise<void> {
     const { clock } = this.#options;
     try {
       const atMs = clock.monotonicMs();

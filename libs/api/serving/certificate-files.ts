@@ -34,7 +34,7 @@ export async function certificateFiles(options: CertificateFilesOptions): Promis
   const polling = new RunLoop({
     clock,
     intervalMs: pollMs,
-    turn: async () => take(await read(options)),
+    work: async () => take(await read(options)),
     onFailed: (error) => logger.warn('tls.files_not_usable', { reason: messageOf(error) }),
   });
   return {

@@ -73,7 +73,7 @@ function renewInTime(source: IssuedSource, options: IssuedCertificateOptions): R
     clock,
     intervalMs: 0,
     retry: RETRY,
-    turn: async () => {
+    work: async () => {
       const waitMs = source.renewAtMs - clock.nowMs();
       if (waitMs > 0) return Math.min(waitMs, LONGEST_SLEEP_MS);
       source.replace(await issue(options));

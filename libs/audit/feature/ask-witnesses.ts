@@ -61,7 +61,7 @@ export function askWitnesses(options: AskWitnessesOptions): RunLoop {
   return new RunLoop({
     intervalMs: everyMs,
     jitter: 0.1,
-    turn: async (signal) => {
+    work: async (signal) => {
       const trees = await readFrom(database, (manager) => treesToWitness(manager, now()));
       for (let first = 0; first < trees.length; first += LOGS_AT_ONCE)
         await Promise.all(trees.slice(first, first + LOGS_AT_ONCE).map((tree) => askAbout(options, tree, signal)));

@@ -37,7 +37,7 @@ export class Ingest implements AsyncDisposable {
     this.#loop = new RunLoop({
       intervalMs: WAIT_MS,
       retry: RETRY,
-      turn: async () => this.#turn(),
+      work: async () => this.#ingestOnce(),
       onFailed: (error, { repeated }) => {
         runtime.counts.failed(stream === 'audit' ? 'records' : 'events');
         runtime.logger.log(repeated ? 'debug' : 'warn', 'audit.ingest_delayed', { stream, reason: messageOf(error) });
@@ -49,7 +49,7 @@ export class Ingest implements AsyncDisposable {
     await this.#loop[Symbol.asyncDispose]();
   }
 
-  async #turn(): Promise<number> {
+  async #ingestOnce(): Promise<number> {
     const messages = await this.#consumer.next({ ...AT_ONCE[this.stream], waitMs: WAIT_MS });
     if (this.stream === 'audit') await this.#takeRecords(messages);
     else await this.#takeEvents(messages);

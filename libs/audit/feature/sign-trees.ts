@@ -24,7 +24,7 @@ export function signTrees(options: Options): RunLoop {
   const { database, logger, everyMs } = options;
   return new RunLoop({
     intervalMs: everyMs,
-    turn: async () => {
+    work: async () => {
       for (const { tenantId } of await readFrom(database, treesToSign)) await signOne(options, tenantId);
     },
     onFailed: (error) => logger.warn('audit_log.not_signed', { reason: messageOf(error) }),

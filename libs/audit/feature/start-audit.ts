@@ -53,12 +53,12 @@ export async function startAudit(runtime: Runtime, nats: NatsConnection, options
   await makeDays(runtime);
   const parts = new AsyncDisposableStack();
   const gateways = parts.use(new LiveGateways(nats, runtime.logger));
-  const loop = (part: Part, intervalMs: number, turn: () => Promise<unknown>): void => {
+  const loop = (part: Part, intervalMs: number, work: () => Promise<unknown>): void => {
     const onFailed = (error: unknown): void => {
       runtime.counts.failed(part);
       runtime.logger.warn('audit.delayed', { part, reason: messageOf(error) });
     };
-    parts.use(new RunLoop({ intervalMs, jitter: 0.1, turn: async () => void (await turn()), onFailed }));
+    parts.use(new RunLoop({ intervalMs, jitter: 0.1, work: async () => void (await work()), onFailed }));
   };
   loop('partitions', DAYS_EVERY_MS, () => keepDays(runtime, options.retentionDays));
   loop('gaps', options.lookEveryMs, () => announceGaps(runtime, options.gapGraceMs));

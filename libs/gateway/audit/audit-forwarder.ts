@@ -41,7 +41,7 @@ export class AuditForwarder implements AsyncDisposable {
   constructor(options: AuditForwarderOptions) {
     this.#options = options;
     this.#loop = new RunLoop({
-      turn: async (signal) => ((await this.#forward(signal)) ? BETWEEN_BATCHES_MS : undefined),
+      work: async (signal) => ((await this.#forward(signal)) ? BETWEEN_BATCHES_MS : undefined),
       intervalMs: GATHER_MS,
       jitter: 0.5,
       retry: RETRY,

@@ -51,9 +51,9 @@ export class AuditRulesFile implements AsyncDisposable {
       });
     }
     const onFailed = (error: unknown): void => logger.warn('audit.rules.not_in_force', { reason: messageOf(error) });
-    await rules.#look().catch(onFailed);
+    await rules.#observe().catch(onFailed);
     rules.#loop = new RunLoop({
-      turn: () => rules.#look(),
+      work: () => rules.#observe(),
       intervalMs: lookEveryMs,
       jitter: 0.2,
       onFailed: (error, { repeated }) => {
@@ -77,7 +77,7 @@ export class AuditRulesFile implements AsyncDisposable {
     await this.#loop?.[Symbol.asyncDispose]();
   }
 
-  async #look(): Promise<void> {
+  async #observe(): Promise<void> {
     const bytes = await contentOf(this.#options.file).catch((error: unknown) => Buffer.from(messageOf(error)));
     const hash = hashOf(bytes);
     if (hash === this.#inForce?.hash) {

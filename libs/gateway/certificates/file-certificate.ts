@@ -54,7 +54,7 @@ export class FileCertificate implements CertificateSource {
     this.#inUse = pem + key;
     this.#use(first);
     const observing = {
-      turn: () => this.#observe(),
+      work: () => this.#observe(),
       intervalMs: OBSERVE_EVERY_MS,
       onFailed: (error: unknown) => this.#refuse(messageOf(error)),
       clock: this.#clock,

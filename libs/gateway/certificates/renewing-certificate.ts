@@ -53,7 +53,7 @@ export class RenewingCertificate implements CertificateSource {
   start(signal: AbortSignal): Promise<TlsIdentity> {
     const first = Promise.withResolvers<TlsIdentity>();
     const renewal = {
-      turn: async () => {
+      work: async () => {
         if (this.#untilRenewalMs() <= 0) first.resolve(await this.#fetch());
         return this.#untilRenewalMs();
       },

@@ -29,7 +29,7 @@ export function watchConnections(options: WatchOptions, signal: AbortSignal): vo
   const state = connectionState(options.nc);
   let suspects: ReadonlySet<LiveConnection> = new Set();
   const watch = {
-    turn: async () => {
+    work: async () => {
       suspects = await observeAll(options, state.connected ? suspects : new Set());
     },
     intervalMs: INTERVAL_MS,

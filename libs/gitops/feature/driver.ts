@@ -12,7 +12,7 @@ import type { KeysPort } from './keys-port.js';
 import { commit, read, type Runtime } from './runtime.js';
 import { signAgain } from './sign-state.js';
 
-/** Between turns, if nothing wakes it; another replica's work is found after so long. */
+/** Between rounds, if nothing wakes it; another replica's work is found after so long. */
 const PERIOD_MS = 1_000;
 const RETRY = { baseMs: 500, capMs: 10_000, leastMs: 100 };
 /** Looks at everything, in case something was missed. */
@@ -29,12 +29,12 @@ export interface DriverOptions {
   readonly keys: KeysPort;
   readonly clusters: KvSnapshot<ClusterEntry>;
   readonly gitHosts: KvSnapshot<GitHostEntry>;
-  /** Further work of a turn, before clusters are looked at. True: there is more to do at once. */
+  /** Further work of a round, before clusters are looked at. True: there is more to do at once. */
   readonly steps?: readonly (() => Promise<boolean>)[];
 }
 
 /**
- * Brings the desired states of all clusters to what is wanted, turn by turn. Of several replicas one drives at a time, by a lock in
+ * Brings the desired states of all clusters to what the specs say, round by round. Of several replicas one drives at a time, by a lock in
  * the database; whatever happens at another is found in its tables. Created running; dispose of it to stop.
  */
 export class Driver implements AsyncDisposable {
@@ -50,7 +50,7 @@ export class Driver implements AsyncDisposable {
     this.#loop = this.#start();
   }
 
-  /** Something was committed that may change what is wanted. */
+  /** Something was committed that may change what is desired. */
   poke(): void {
     this.#loop.wake();
   }
@@ -83,16 +83,16 @@ export class Driver implements AsyncDisposable {
       retry: RETRY,
       onFailed: (error, { before }) =>
         runtime.logger.log(before === 0 ? 'warn' : 'debug', 'driver.delayed', { reason: messageOf(error) }),
-      turn: async () => {
+      work: async () => {
         await ready;
         if (this.#stop.signal.aborted) return undefined;
-        return (await this.#turn()) ? 0 : undefined;
+        return (await this.#reconcileOnce()) ? 0 : undefined;
       },
     });
   }
 
   /** True if there is more to do at once. */
-  #turn(): Promise<boolean> {
+  #reconcileOnce(): Promise<boolean> {
     return inTransaction(this.options.runtime.database, async (manager) => {
       if (!(await tryAdvisoryLock(manager, 'driver'))) {
         // Whoever takes over knows nothing of what it saw before.
@@ -162,7 +162,7 @@ export class Driver implements AsyncDisposable {
     return due.length === BATCH;
   }
 
-  /** That not even a failure can be written down of one cluster keeps no other from what is wanted of it. */
+  /** That not even a failure can be written down of one cluster keeps no other from what is desired of it. */
   async #apart(clusterId: string, work: () => Promise<void>): Promise<void> {
     const { logger, onFailed } = this.options.runtime;
     try {

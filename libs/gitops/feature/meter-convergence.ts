@@ -31,7 +31,7 @@ export function countHealth(runtime: Runtime, limits: HealthLimits, registry: Re
   });
   return new RunLoop({
     intervalMs: COUNT_MS,
-    turn: async () => {
+    work: async () => {
       const inputs = await read(runtime, healthInputs);
       const counts = new Map<Health, number>(HEALTHS.map((health) => [health, 0]));
       const nowMs = runtime.now().getTime();

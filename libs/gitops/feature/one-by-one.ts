@@ -11,7 +11,7 @@ interface Failed {
 }
 
 /**
- * Works on many, one by one, turn by turn. What fails is tried again after growing pauses, and keeps none of the others from its turn: a
+ * Works on many, one by one, round by round. What fails is tried again after growing pauses, and keeps none of the others from its turn: a
  * tenant's are no concern of another's.
  */
 export class OneByOne {

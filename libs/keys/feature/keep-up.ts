@@ -14,7 +14,7 @@ export function keepUp(ca: CurrentCa, options: ForgetOptions, logger: Logger): A
   return new RunLoop({
     intervalMs: INTERVAL_MS,
     onFailed: (error) => logger.warn('ca.upkeep_failed', { reason: messageOf(error) }),
-    turn: async () => {
+    work: async () => {
       ca.warn();
       await ca.upkeep().catch((error: unknown) => logger.warn('ca.upkeep_failed', { reason: messageOf(error) }));
       // A process may have died after it revoked, and before it told.

@@ -36,7 +36,7 @@ export function meterCertificates({ ca, database, registry, logger }: MeterCerti
   });
   return new RunLoop({
     intervalMs: COUNT_MS,
-    turn: async () => lapsing.set(await readFrom(database, (manager) => lapsingClusters(manager, ca.now()))),
+    work: async () => lapsing.set(await readFrom(database, (manager) => lapsingClusters(manager, ca.now()))),
     onFailed: (error) => logger.debug('certificates.not_counted', { reason: messageOf(error) }),
   });
 }

@@ -67,7 +67,7 @@ export class StatementRevocationLists {
     const { logger } = this.#options;
     return new RunLoop({
       intervalMs: RENEW_EVERY_MS,
-      turn: () => this.renew(),
+      work: () => this.renew(),
       onFailed: (error) => logger.warn('statement_revocations.not_renewed', { reason: messageOf(error) }),
     });
   }

@@ -59,7 +59,7 @@ export class SubscriberGate implements AsyncDisposable {
       new RunLoop({
         intervalMs: SWEEP_EVERY_MS,
         retry: { baseMs: 200, capMs: 5_000 },
-        turn: () => this.#sweep(),
+        work: () => this.#sweep(),
         onFailed,
       }),
     );

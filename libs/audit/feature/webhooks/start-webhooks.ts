@@ -23,7 +23,7 @@ export function startWebhooks(audit: Runtime, options: WebhookOptions): StartedW
       intervalMs: SWEEP_EVERY_MS,
       jitter: 0.1,
       retry: SWEEP_RETRY,
-      turn: async () => void (await sweepSecrets(runtime)),
+      work: async () => void (await sweepSecrets(runtime)),
       onFailed: (error) => audit.logger.debug('webhook.sweep_delayed', { reason: messageOf(error) }),
     }),
   );

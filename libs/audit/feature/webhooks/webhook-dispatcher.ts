@@ -21,7 +21,7 @@ const MOST_DELIVERIES = 128;
 export class WebhookDispatcher implements AsyncDisposable {
   readonly #lease = randomUUID();
   readonly #loop: RunLoop;
-  readonly #places = new ConcurrencyLimit({ total: MOST_DELIVERIES, perKey: MOST_AT_ONCE });
+  readonly #concurrency = new ConcurrencyLimit({ total: MOST_DELIVERIES, perKey: MOST_AT_ONCE });
   readonly #senders = new Map<string, WebhookSender>();
 
   constructor(private readonly runtime: WebhookRuntime) {
@@ -29,7 +29,7 @@ export class WebhookDispatcher implements AsyncDisposable {
     this.#loop = new RunLoop({
       intervalMs: runtime.webhooks.lookEveryMs ?? INTERVAL_MS,
       jitter: 0.1,
-      turn: () => this.#turn(),
+      work: () => this.#reconcileOnce(),
       onFailed: (error, { repeated }) =>
         logger.log(repeated ? 'debug' : 'warn', 'webhooks.delayed', { reason: messageOf(error) }),
     });
@@ -49,7 +49,7 @@ export class WebhookDispatcher implements AsyncDisposable {
     );
   }
 
-  async #turn(): Promise<void> {
+  async #reconcileOnce(): Promise<void> {
     const { database } = this.runtime;
     const leaseMs = this.runtime.webhooks.leaseMs ?? LEASE_MS;
     const terms = { lease: this.#lease, leaseMs, renewMs: (leaseMs * 2) / 3, most: MOST_WEBHOOKS };
@@ -65,7 +65,7 @@ export class WebhookDispatcher implements AsyncDisposable {
   }
 
   #start(webhook: LeasedWebhook): WebhookSender {
-    return new WebhookSender(this.runtime, webhook, this.#lease, this.#places);
+    return new WebhookSender(this.runtime, webhook, this.#lease, this.#concurrency);
   }
 
   async #keepOnly(ids: ReadonlySet<string>): Promise<void> {

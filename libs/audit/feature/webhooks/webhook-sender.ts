@@ -14,8 +14,8 @@ export const MOST_AT_ONCE = 4;
 /** Whoever delivers wakes it where there is something to do. */
 const INTERVAL_MS = 30_000;
 const RETRY = { baseMs: 500, capMs: 10_000 };
-/** Until there may be a place among all webhooks. */
-const NO_PLACE_MS = 100;
+/** Until the limit of all webhooks may let one through. */
+const AT_LIMIT_MS = 100;
 const AGAIN_MS = 2_000;
 
 /** Delivers to one webhook, in the order of the log's numbers, several at once: created running, until it is disposed of. */
@@ -29,14 +29,14 @@ export class WebhookSender implements AsyncDisposable {
     private readonly runtime: WebhookRuntime,
     private readonly webhook: LeasedWebhook,
     private readonly lease: string,
-    private readonly places: ConcurrencyLimit,
+    private readonly concurrency: ConcurrencyLimit,
   ) {
     const { logger } = runtime;
     const { tenantId, name } = webhook;
     this.#loop = new RunLoop({
       intervalMs: INTERVAL_MS,
       retry: RETRY,
-      turn: () => this.#turn(),
+      work: () => this.#deliverDue(),
       onFailed: (error, { repeated }) => {
         const about = { tenantId, subscriber: name, reason: messageOf(error) };
         logger.log(repeated ? 'debug' : 'warn', 'webhook.delayed', about);
@@ -55,7 +55,7 @@ export class WebhookSender implements AsyncDisposable {
     await Promise.all(this.#underWay.values());
   }
 
-  async #turn(): Promise<number | undefined> {
+  async #deliverDue(): Promise<number | undefined> {
     const more = await fillWindow(this.runtime, this.webhook, this.lease);
     const free = MOST_AT_ONCE - this.#underWay.size;
     if (free <= 0) return undefined;
@@ -63,10 +63,10 @@ export class WebhookSender implements AsyncDisposable {
     const own = { ...this.webhook, lease: this.lease };
     const due = await readFrom(this.runtime.database, (manager) => dueDeliveries(manager, own, claims, free));
     for (const delivery of due) {
-      // A receiver that fails takes one place, and not those of others.
+      // A receiver that fails has one at a time, and takes nothing of what others may have.
       if (delivery.attempts > 0 && this.#underWay.size > 0) break;
-      const giveBack = this.places.take(this.webhook.subscriberId);
-      if (!giveBack) return NO_PLACE_MS;
+      const giveBack = this.concurrency.take(this.webhook.subscriberId);
+      if (!giveBack) return AT_LIMIT_MS;
       this.#underWay.set(delivery.claim, this.#deliver(delivery, giveBack));
     }
     return more ? 0 : undefined;

@@ -8,7 +8,7 @@ import type { DeployKeyRun } from './deploy-key-run.js';
 
 /** Repositories that this process works on at once. They wait for Git hosts nearly all of the time. */
 const WORKERS = 32;
-/** Longer than a turn can take: whoever holds one longer is gone. */
+/** Longer than a run can take: whoever holds one longer is gone. */
 const LEASE_MS = 180_000;
 /** Of one host at once, in all processes. */
 const PER_HOST = 2;
@@ -22,11 +22,11 @@ interface DeployKeyLoopOptions {
   readonly database: DataSource;
   readonly keys: Pick<DeployKeyRun, 'run'>;
   readonly logger: Logger;
-  /** How often a repository is looked at whose turn failed here, not on the host. */
+  /** How often a repository is looked at whose run failed here, not on the host. */
   readonly everyMs: number;
 }
 
-/** Keeps the deploy keys of all repositories as they are wanted. Created running; dispose of it to stop. */
+/** Keeps the deploy keys of all repositories as they are desired. Created running; dispose of it to stop. */
 export class DeployKeyLoop implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #runs = new Set<Promise<void>>();
@@ -36,7 +36,7 @@ export class DeployKeyLoop implements AsyncDisposable {
     this.#loop = new RunLoop({
       intervalMs: POLL_MS,
       jitter: POLL_JITTER,
-      turn: () => this.#startRuns(),
+      work: () => this.#startRuns(),
       onFailed: (error) => options.logger.warn('deploy_keys.not_leased', { reason: messageOf(error) }),
     });
   }

@@ -12,7 +12,7 @@ import type { HostAccess } from './host-access.js';
 import type { HostProblems } from './host-problem.js';
 import type { KeyJournal } from './key-journal.js';
 
-/** Longer than that no turn goes on; the next one takes it up. A call of a host may take as long again. */
+/** Longer than that no run goes on; the next one takes it up. A call of a host may take as long again. */
 const RUN_MS = 60_000;
 /** A removal from a repository that is not to be seen is given up after this: hosts do not tell whether it is still there. */
 const GIVE_UP_MS = 86_400_000;
@@ -36,7 +36,7 @@ interface Work {
   listed: DeployKey[];
 }
 
-/** One look at the deploy keys of one repository: what is wanted and not there is added, what is dropped is removed. */
+/** One look at the deploy keys of one repository: what is desired and not there is added, what is dropped is removed. */
 export class DeployKeyRun {
   constructor(private readonly parts: RunParts) {}
 
@@ -161,7 +161,7 @@ function isAsBefore(step: KeyStep<StoredDeployKey>): boolean {
   return step.do === 'note-present' && state === 'present' && remoteId === step.remoteId && problemCode === null;
 }
 
-/** What is wrong with this key alone is an answer; everything else ends the turn. */
+/** What is wrong with this key alone is an answer; everything else ends the run. */
 async function ofOneKey<T>(work: () => Promise<T>): Promise<T | FairleadError> {
   try {
     return await asked(work);

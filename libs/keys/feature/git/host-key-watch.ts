@@ -38,7 +38,7 @@ class HostKeyWatch implements AsyncDisposable {
     const { intervalMs, logger, clock } = options;
     this.#loop = new RunLoop({
       intervalMs: Math.min(POLL_MS, intervalMs),
-      turn: () => this.#startScans(),
+      work: () => this.#startScans(),
       onFailed: (error) => logger.warn('git_host.scan_failed', { err: error }),
       ...(clock ? { clock } : {}),
     });

@@ -15,8 +15,8 @@ const MAX_MESSAGE = 1_024;
 type Change = Parameters<typeof updateDeployKey>[2];
 
 /**
- * Records what became of keys on a host, each with its event. Somebody may have wanted or dropped a key while the host was asked: then only
- * what is true of the host is recorded, and the next turn goes on from there.
+ * Records what became of keys on a host, each with its event. Somebody may have asked for or dropped a key while the host was asked: then only
+ * what is true of the host is recorded, and the next run goes on from there.
  */
 export class KeyJournal {
   constructor(private readonly runtime: GitRuntime) {}
@@ -82,7 +82,7 @@ export class KeyJournal {
     });
   }
 
-  /** The same for all keys of a repository: what is wanted of them stays. */
+  /** The same for all keys of a repository: what is desired of them stays. */
   async repositoryFails(
     repository: { readonly hostId: string; readonly path: string },
     problem: { readonly code: string; readonly message: string },
