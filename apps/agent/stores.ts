@@ -14,7 +14,7 @@ export function storeFor(config: AgentConfig, server: { host: string; port: numb
   return createSecretStore({ ...server, serviceAccountDir: config.FAIRLEAD_SERVICE_ACCOUNT_DIR, namespace, name });
 }
 
-/** Where it hands over what is wanted of the cluster; undefined: nowhere, outside a cluster. */
+/** Where it hands over what is desired of the cluster; undefined: nowhere, outside a cluster. */
 export function handoverFor(config: AgentConfig, server: { host: string; port: number }): AgentOptions['handover'] {
   const workload = workloadOf(config);
   const namespace = config.FAIRLEAD_HANDOVER_NAMESPACE ?? workload?.namespace;

@@ -10,7 +10,7 @@ const complaints: unknown[] = [];
 const logger: Logger = { ...silentLogger, error: (event, fields) => void complaints.push([event, fields?.['type']]) };
 let published: { readonly type: EventType; readonly data: unknown }[];
 
-/** Takes what the catalog's schemas take, as the real one does. */
+/** Takes what the catalogue's schemas take, as the real one does. */
 const publisher = {
   publish: (type: EventType, data: unknown) => void published.push({ type, data: EVENTS[type].parse(data) }),
 } as unknown as EventPublisher;
@@ -28,7 +28,7 @@ beforeEach(() => {
 
 describe('a refusal', () => {
   it.each(['address', 'cluster', 'user', 'method', 'code'] as const)(
-    'with a %s longer than the catalog has is told with the beginning of it',
+    'with a %s longer than the catalogue has is told with the beginning of it',
     (field) => {
       const refusal: Refusal = {
         code: 'UNAUTHENTICATED',

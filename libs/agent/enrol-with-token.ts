@@ -38,11 +38,11 @@ export interface AgentOptions {
     /** Called with the ports once they are bound. */
     readonly onListening?: (ports: readonly number[]) => void;
   };
-  /** Where it hands over what is wanted of the cluster; absent: nowhere. */
+  /** Where it hands over what is desired of the cluster; absent: nowhere. */
   readonly handover?:
     | {
         readonly maps: HandoverMaps;
-        readonly lookMs?: number;
+        readonly observeMs?: number;
         /** By which its pods agree who of them does; absent: it is the only one. */
         readonly lease?: LeaderLease;
       }

@@ -150,7 +150,7 @@ export const gitopsRpc = {
     z.object({ after: ClusterName.optional() }),
     z.object({ clusters: z.array(ClusterGitOps).max(200), next: ClusterName.optional() }),
   ),
-  /** The newest 200 of a cluster's repair story. */
+  /** The newest 200 of a cluster's history of repairs. */
   clusterEvents: rpc(
     'cluster-events',
     ['api'],

@@ -59,12 +59,12 @@ const HostAndPort = z
 /** The name of a Service in a cluster: `NAME.NAMESPACE.svc`, with or without the usual cluster domain. */
 export const CLUSTER_SERVICE = /^[a-z0-9-]+\.[a-z0-9-]+\.svc(\.cluster\.local)?$/;
 
-/** Whose signatures each tool can verify. What it cannot verify is not wanted of it: it would follow nothing. */
+/** Whose signatures each tool can verify. What it cannot verify is not desired of it: it would follow nothing. */
 export const VERIFIED_BY: Readonly<
   Record<Tool, readonly NonNullable<z.infer<typeof CatalogSource.shape.verification>>['type'][]>
 > = { flux: ['gpg'], argocd: ['gpg'] };
 
-/** What is wanted of the clusters that it selects. */
+/** What is desired of the clusters that it selects. */
 export const Assignment = z.object({
   name: GitOpsName,
   /** One cluster, or all that have these labels; the one with the highest priority counts, then the more exact selector. */
@@ -157,7 +157,7 @@ export const ClusterDeployKey = z.object({
 });
 export type ClusterDeployKey = z.infer<typeof ClusterDeployKey>;
 
-/** Of one cluster: what is wanted, and what its installer says. */
+/** Of one cluster: what is desired, and what its installer says. */
 export const ClusterGitOps = z.object({
   clusterId: ClusterId,
   name: ClusterName,
@@ -167,7 +167,7 @@ export const ClusterGitOps = z.object({
   /** Null: its installer has not reported yet. */
   report: InstallerReport.omit({ events: true }).nullable(),
   reportedAt: IsoTime.nullable(),
-  /** `unknown`: no report, or none for long. `drifted`: another revision than wanted, or `degraded`. */
+  /** `unknown`: no report, or none for long. `drifted`: another revision than desired, or `degraded`. */
   health: z.enum(['unassigned', 'unknown', 'progressing', 'healthy', 'drifted', 'failed']),
   /** What somebody has to do, if it waits for a person: approve host keys, add a deploy key by hand. */
   waitsFor: z.string().max(1_024).nullable(),

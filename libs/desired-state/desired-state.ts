@@ -133,7 +133,7 @@ export const DesiredState = z.object({
     .min(1)
     .max(2 ** 48),
   issuedAt: z.iso.datetime(),
-  /** Null: nothing of ours is wanted. What `remove` says happens to what there is. */
+  /** Null: nothing of ours is desired. What `remove` says happens to what there is. */
   gitops: GitOpsSpec.nullable(),
   /**
    * With `gitops` null. `keep`: it is left as it is, unowned. `tool`: the tool and our source go, what it deployed stays.

@@ -6,9 +6,9 @@ export const MAX_REPORT_BYTES = 32_768;
 export const MAX_REPORT_EVENTS = 160;
 
 /**
- * `off`: nothing is wanted. `waiting`: for desired state, a bundle or a deploy key. `installing`: for the first time, or another
+ * `off`: nothing is desired. `waiting`: for desired state, a bundle or a deploy key. `installing`: for the first time, or another
  * bundle. `healthy`: the tool works (all three layers). `repairing`: something differs and is being put right. `degraded`: repairs
- * did not help so far, or are not wanted (`observe`). `escalated`: its repair budget is spent, somebody has to look. `removing`.
+ * did not help so far, or are not desired (`observe`). `escalated`: its repair budget is spent, somebody has to look. `removing`.
  */
 export const Phase = z.enum([
   'off',
@@ -41,7 +41,7 @@ export const SourceState = z.object({
 });
 export type SourceState = z.infer<typeof SourceState>;
 
-/** One step of a repair, for the story that is told afterwards. */
+/** One step of a repair, for the history. */
 export const ObjectEvent = z.object({
   /** Counts up in one installer, so that nobody tells one twice. */
   sequence: z.int().min(1),
@@ -76,7 +76,7 @@ export type PublicKey = z.infer<typeof PublicKey>;
 /** Of hosts in a preflight. */
 export const MAX_PREFLIGHT_HOSTS = 16;
 
-/** One host that a wish needs, as the installer's pod reaches it: nodes may have other ways, such as a mirror or a proxy. */
+/** One host that a spec needs, as the installer's pod reaches it: nodes may have other ways, such as a mirror or a proxy. */
 export const HostReach = z.object({
   kind: z.enum(['registry', 'git']),
   /** As it is dialled, with a port unless that is 443. */
@@ -87,7 +87,7 @@ export const HostReach = z.object({
 });
 export type HostReach = z.infer<typeof HostReach>;
 
-/** The last look at the hosts that a wish needs. A warning, never a reason not to install. */
+/** The last look at the hosts that a spec needs. A warning, never a reason not to install. */
 export const PreflightReport = z.object({
   at: z.iso.datetime(),
   hosts: z.array(HostReach).max(MAX_PREFLIGHT_HOSTS),

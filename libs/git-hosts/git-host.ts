@@ -78,7 +78,7 @@ export interface RightsReport {
   readonly findings: readonly RightFinding[];
 }
 
-export interface RightsWanted {
+export interface RightsSpec {
   /** The repository whose deploy keys are to be kept; it has to exist. */
   readonly repository?: RepositoryPath | undefined;
   /** Are repositories to be created too? */
@@ -102,8 +102,8 @@ export type Unknown = { readonly state: 'unknown' };
 export interface GitHost extends AsyncDisposable {
   readonly kind: GitHostKind;
 
-  /** Can the token do what is wished, and how much more can it do? Changes nothing. */
-  checkRights(wanted: RightsWanted, call?: Call): Promise<RightsReport>;
+  /** Can the token do what it is to do, and how much more can it do? Changes nothing. */
+  checkRights(spec: RightsSpec, call?: Call): Promise<RightsReport>;
 
   findRepository(
     path: RepositoryPath,

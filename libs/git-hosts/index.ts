@@ -13,7 +13,7 @@ export type {
   Repository,
   RightFinding,
   RightsReport,
-  RightsWanted,
+  RightsSpec,
   Unknown,
 } from './git-host.js';
 export { openGitHost, type ApiHostOptions, type ManualHostOptions } from './open-git-host.js';

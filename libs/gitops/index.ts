@@ -1,4 +1,4 @@
-/** What is wanted of each cluster's GitOps tool, and how the fleet is brought to it (docs/adr/0026-gitops-by-signed-desired-state.md). */
+/** What is desired of each cluster's GitOps tool, and how the fleet is brought to it (docs/adr/0026-gitops-by-signed-desired-state.md). */
 import { OutboxRow } from '@fairlead/events';
 import * as entities from './store/entities.js';
 

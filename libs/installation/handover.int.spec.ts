@@ -11,7 +11,7 @@ import { reportOf } from './test-gitops.js';
 
 const NAMESPACE = 'fairlead-system';
 const INSTALLER_IMAGE = 'registry.example.test/fairlead/installer:0.1.0';
-const LOOK_MS = 200;
+const OBSERVE_MS = 200;
 
 let scratch: ScratchDir;
 let kubernetes: Running<KubeInfo>;
@@ -28,7 +28,7 @@ async function inNamespace(kubeconfig: string): Promise<Kubectl['text']> {
 }
 
 const start = (): Promise<RunningAgent> =>
-  installation.startAgent({ replicas, links: 2, apiPort: 1, handover: { maps, lookMs: LOOK_MS } });
+  installation.startAgent({ replicas, links: 2, apiPort: 1, handover: { maps, observeMs: OBSERVE_MS } });
 
 function trust() {
   const { cluster, authority } = installation;

@@ -41,7 +41,7 @@ export interface StartAgentOptions {
   readonly resolve?: Resolve;
   readonly registry?: Registry;
   /** Where it hands over desired state; default nowhere. */
-  readonly handover?: { readonly maps: HandoverMaps; readonly lookMs?: number };
+  readonly handover?: { readonly maps: HandoverMaps; readonly observeMs?: number };
   /** Of its cluster, as it says; default nothing that is true. */
   readonly facts?: Parameters<typeof runAgent>[0]['facts'];
   readonly tracer?: Tracer;

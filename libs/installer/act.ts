@@ -35,11 +35,11 @@ export async function actOn(
 
 async function apply(
   { keeper, reconciler, objects, history, functional, webhooks }: ToolKeeperParts,
-  { driver, spec, wanted, key, reference, revision }: Task,
+  { driver, spec, desiredObjects, key, reference, revision }: Task,
   mode: 'apply' | 'recreate',
   signal: AbortSignal,
 ): Promise<Finding | null> {
-  const inventory = inventoryOf(wanted);
+  const inventory = inventoryOf(desiredObjects);
   const known = new Set(inventory.map(keyOf));
   const before: ObjectRef[] = keeper.held.inventory.map(plainRef);
   const earlier = before.filter((ref) => !known.has(keyOf(ref)));
@@ -47,7 +47,7 @@ async function apply(
   // What we are about to make is noted first: nothing of it is forgotten, whenever we die.
   const noted = [...earlier, ...inventory];
   await keeper.keep({ tool: driver.tool, inventory: inventoryWith(noted, keeper.held.inventory) });
-  const { results, complete } = await reconciler.reconcile(wanted, {
+  const { results, complete } = await reconciler.reconcile(desiredObjects, {
     mode,
     signal,
     ...ownershipOf(objects, driver, spec),
@@ -57,10 +57,10 @@ async function apply(
   if (results.some(({ outcome }) => outcome !== 'same' && outcome !== 'left')) functional.forget();
   if (!complete) {
     const mayExempt = spec.selfHeal === 'enforce' && !spec.holdRepairs;
-    return (await webhooks.blocking(results, wanted, [driver.namespace], mayExempt)) ?? findingOf(results);
+    return (await webhooks.blocking(results, desiredObjects, [driver.namespace], mayExempt)) ?? findingOf(results);
   }
   webhooks.passed();
-  const { removed, left } = await prune(objects, driver, spec, wanted, noted);
+  const { removed, left } = await prune(objects, driver, spec, desiredObjects, noted);
   for (const ref of removed) history.record('removed', shown(ref), 'no longer wanted');
   for (const why of left) history.recordOnce('observed', '', `not removed: ${why}`);
   if (first) history.record('installed', '', `revision ${revision}, bundle ${reference.digest.slice(0, 12)}`);
@@ -93,10 +93,10 @@ const GRACE_SECONDS = 10;
 /** Deletes the pods of Deployments and StatefulSets, as their selectors find them. */
 async function restart(
   { objects, history, functional }: ToolKeeperParts,
-  { driver, wanted }: Task,
+  { driver, desiredObjects }: Task,
   names: readonly string[],
 ): Promise<null> {
-  for (const workload of wanted.filter(
+  for (const workload of desiredObjects.filter(
     ({ kind, metadata }) => CONTROLLER_KINDS.has(kind) && names.includes(metadata.name),
   )) {
     const labelSelector = podSelectorOf(workload);

@@ -42,7 +42,7 @@ export function createInstallerMetrics(registry: Registry): InstallerMetrics {
   });
   const steps = new Counter({
     name: `${PREFIX}steps_total`,
-    help: 'Steps of the story that its reports tell: what it did to objects, and what it could not do.',
+    help: 'Steps of the history that its reports tell: what it did to objects, and what it could not do.',
     labelNames: ['step'],
     registers,
   });

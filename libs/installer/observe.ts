@@ -32,22 +32,22 @@ export async function observe(
   { objects, reconciler, functional }: Observer,
   driver: Pick<ToolDriver, 'isOursAlone' | 'contested'>,
   spec: GitOpsSpec,
-  wanted: readonly KubeObject[],
+  desiredObjects: readonly KubeObject[],
   probes: readonly ProbeTarget[],
   nowMs: number,
   signal: AbortSignal,
 ): Promise<ToolObservation> {
   const ownership = ownershipOf(objects, driver, spec);
-  const reconciliation = await reconciler.reconcile(wanted, { mode: 'look', signal, ...ownership });
+  const reconciliation = await reconciler.reconcile(desiredObjects, { mode: 'observe', signal, ...ownership });
   const seen = (finding: Finding | null, unproven = false): ToolObservation => ({ reconciliation, finding, unproven });
   if (!reconciliation.complete) return seen(findingOf(reconciliation.results));
-  const workloads = await observeWorkloads(objects, wanted);
+  const workloads = await observeWorkloads(objects, desiredObjects);
   if (workloads) return seen(workloads);
-  const answer = await functional.look(probes, nowMs);
+  const answer = await functional.observe(probes, nowMs);
   return answer === 'unproven' ? seen(null, true) : seen(answer);
 }
 
-/** What of the wanted objects is nobody else's. */
+/** What of the desired objects is nobody else's. */
 export function ownershipOf(
   objects: Objects,
   driver: Pick<ToolDriver, 'isOursAlone' | 'contested'>,

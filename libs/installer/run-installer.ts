@@ -16,7 +16,7 @@ import { StateKeeper } from './state/state-keeper.js';
 import { unblock, WebhookWatch, WEBHOOK_LIMITS } from './webhooks/webhook-watch.js';
 
 const RETRY = { baseMs: 500, capMs: 30_000 };
-/** After a phase that will change soon the next look comes so soon. */
+/** After a phase that will change soon the next observation comes so soon. */
 const SOON_MS = 1_000;
 
 export interface RunOptions extends InstallerOptions {
@@ -26,7 +26,7 @@ export interface RunOptions extends InstallerOptions {
   readonly onReport?: (report: InstallerReport) => void;
   /** Another installer acts in this cluster, and this one was ready to. */
   readonly onStandby?: () => void;
-  /** A look failed, and is tried again. */
+  /** An observation failed, and is tried again. */
   readonly onFailed?: () => void;
   /** It did something, or saw something new. */
   readonly onStep?: (step: ObjectEvent['step']) => void;
@@ -121,7 +121,7 @@ function leaseOf(options: RunOptions, { instance, history }: InstallerProcess): 
 /** What a watch that ended is begun anew after, at least. */
 const WATCH_RETRY = { baseMs: 1_000, capMs: 30_000 };
 
-/** Wakes the installer when the agent writes one of its ConfigMaps. It is only a hint: what counts is read at each look. */
+/** Wakes the installer when the agent writes one of its ConfigMaps. It is only a hint: what counts is read at each observation. */
 async function watchHandover(
   { objects, namespace, clock, logger }: { objects: Objects; namespace: string; clock: Clock; logger: Logger },
   wake: Wake,

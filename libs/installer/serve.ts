@@ -13,7 +13,7 @@ import { Problem } from './problem.js';
 /** Of what is told about the repository, in the history. */
 const CATALOG_SUBJECT = 'catalog';
 
-/** One look at a cluster that shall have a tool: its keys, the tool, and what the tool says of its repository. */
+/** One observation of a cluster that shall have a tool: its keys, the tool, and what the tool says of its repository. */
 export async function serve(
   parts: ToolKeeperParts,
   own: OwnObjects,
@@ -26,9 +26,9 @@ export async function serve(
   const objection = driver.objection(spec);
   const allowed = { ...desired, gitops: objection ? followingNothingNew(spec) : spec };
   const { chosen, missing } = await chooseBundle(parts.shelf, parts.keeper.held, spec);
-  const lookAtHosts = hostLook(parts, spec, chosen, signal);
+  const observeHosts = hostObservation(parts, spec, chosen, signal);
   // It begins before anything is applied, and nothing waits for it.
-  lookAtHosts(true);
+  observeHosts(true);
   const standing = chosen && (await tend(parts, driver, allowed, chosen, keys, signal));
   const states = await driver.read(parts.objects, new Date(parts.clock.nowMs()).toISOString());
   const waits = objection ?? missing ?? unreadyKey(spec);
@@ -51,7 +51,7 @@ export async function serve(
     publicKeys: keys.map((key) => told(key, spec, states)),
     source: states.source,
     sync: states.sync,
-    preflight: lookAtHosts(phase === 'healthy'),
+    preflight: observeHosts(phase === 'healthy'),
   };
 }
 
@@ -63,14 +63,14 @@ async function tryAgain({ objects, clock, history }: ToolKeeperParts, driver: To
 }
 
 /** Looks at the hosts that this spec needs, where it is due, and says what is known of them. */
-function hostLook(
+function hostObservation(
   { preflight }: ToolKeeperParts,
   spec: GitOpsSpec,
   chosen: ChosenBundle | null,
   signal: AbortSignal,
 ): (healthy: boolean) => PreflightReport | null {
   const hosts = preflight ? neededHosts(chosen?.objects ?? [], spec) : [];
-  return (healthy) => preflight?.look(hosts, { spec: attemptOf(spec), healthy }, signal) ?? null;
+  return (healthy) => preflight?.observe(hosts, { spec: attemptOf(spec), healthy }, signal) ?? null;
 }
 
 const ROLLED_BACK = {

@@ -32,7 +32,7 @@ export interface ToolKeeperParts {
 export interface Task {
   readonly driver: ToolDriver;
   readonly spec: GitOpsSpec;
-  readonly wanted: readonly KubeObject[];
+  readonly desiredObjects: readonly KubeObject[];
   readonly key: string;
   readonly reference: Pick<BundleReference, 'digest' | 'bytes'>;
   /** Which revision this is, as a whole. */

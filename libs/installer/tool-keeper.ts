@@ -14,7 +14,7 @@ import type { History } from './report/history.js';
 import type { Task, ToolKeeperParts } from './task.js';
 import { Problem } from './problem.js';
 
-/** How the tool stands after one look and, perhaps, one repair. */
+/** How the tool stands after one observation and, perhaps, one repair. */
 export interface Standing {
   readonly status: LadderStatus;
   readonly finding: Finding | null;
@@ -22,7 +22,7 @@ export interface Standing {
   readonly conflict: Problem | null;
 }
 
-/** Brings a tool to what is wished, and keeps it there: one look, one step of the ladder, at most one action. */
+/** Brings a tool to what is desired, and keeps it there: one observation, one step of the ladder, at most one action. */
 export async function tend(
   parts: ToolKeeperParts,
   driver: ToolDriver,
@@ -34,21 +34,29 @@ export async function tend(
   const { keeper, clock } = parts;
   const spec = desired.gitops;
   const sources = withLabels(driver.sources(spec, keys), driver.tool);
-  const wanted = [...withLabels(withImages(driver.adapt(objects, spec), spec.images), driver.tool), ...sources];
-  const key = createHash('sha256').update(JSON.stringify(wanted)).digest('hex');
+  const desiredObjects = [...withLabels(withImages(driver.adapt(objects, spec), spec.images), driver.tool), ...sources];
+  const key = createHash('sha256').update(JSON.stringify(desiredObjects)).digest('hex');
   const applied = keeper.held.appliedKey === key;
   const proven = keeper.held.good?.digest === reference.digest;
   // A revision is applied as a whole only with the bundle that it names.
-  const revision = runs === 'wanted' ? desired.revision : keeper.held.appliedRevision;
+  const revision = runs === 'desired' ? desired.revision : keeper.held.appliedRevision;
   if (applied && proven && spec.selfHeal === 'off') {
     await keeper.keep({ appliedRevision: revision });
     return { status: 'healthy', finding: null, conflict: null };
   }
-  const look = await observe(parts, driver, spec, wanted, driver.probes(spec, sources), clock.nowMs(), signal);
-  tellHonoured(parts.history, look);
-  const conflict = conflictOf(look);
-  if (applied && look.reconciliation.complete) await keeper.keep({ appliedRevision: revision });
-  if (applied && look.unproven) return { status: keeper.held.ladder.status, finding: null, conflict };
+  const observation = await observe(
+    parts,
+    driver,
+    spec,
+    desiredObjects,
+    driver.probes(spec, sources),
+    clock.nowMs(),
+    signal,
+  );
+  tellHonoured(parts.history, observation);
+  const conflict = conflictOf(observation);
+  if (applied && observation.reconciliation.complete) await keeper.keep({ appliedRevision: revision });
+  if (applied && observation.unproven) return { status: keeper.held.ladder.status, finding: null, conflict };
   const seen: Observation = {
     wanted: key,
     applied,
@@ -56,12 +64,12 @@ export async function tend(
     canRollBack: keeper.held.good !== null && keeper.held.good.digest !== reference.digest,
     selfHeal: spec.selfHeal,
     holdRepairs: spec.holdRepairs,
-    finding: look.finding,
+    finding: observation.finding,
   };
-  const task = { driver, spec, wanted, key, reference, revision };
+  const task = { driver, spec, desiredObjects, key, reference, revision };
   const { acted, ...climbed } = await climb(parts, task, seen, signal);
   // Neither a budget nor a hold is a reason to follow what somebody else trusts.
-  if (applied && !acted && spec.selfHeal === 'enforce') await putBackTrust(parts, task, look, signal);
+  if (applied && !acted && spec.selfHeal === 'enforce') await putBackTrust(parts, task, observation, signal);
   return { ...climbed, conflict };
 }
 
@@ -111,11 +119,11 @@ function conflictOf({ reconciliation }: ToolObservation): Problem | null {
 
 /**
  * Puts back what the tool trusts and follows, and nothing else, where the ladder does nothing: the repairs of the hour are spent, the fleet
- * holds them, or it waits. Whoever changed it has to do so again after each look: at most one round in `trustMs`, and each object is told.
+ * holds them, or it waits. Whoever changed it has to do so again after each observation: at most one round in `trustMs`, and each object is told.
  */
 async function putBackTrust(
   { reconciler, objects, history, trustPace, clock }: ToolKeeperParts,
-  { driver, spec, wanted }: Task,
+  { driver, spec, desiredObjects }: Task,
   { reconciliation }: ToolObservation,
   signal: AbortSignal,
 ): Promise<void> {
@@ -125,7 +133,7 @@ async function putBackTrust(
       .map(({ ref }) => keyOf(ref)),
   );
   if (differing.size === 0 || !trustPace.take(clock.monotonicMs())) return;
-  const some = wanted.filter((object) => differing.has(keyOf(refOf(object))));
+  const some = desiredObjects.filter((object) => differing.has(keyOf(refOf(object))));
   const options = { mode: 'apply', signal, ...ownershipOf(objects, driver, spec) } as const;
   // Each by itself: who keeps one of them from being written, as by a finalizer, does not keep what comes later in the order.
   for (const object of some) {

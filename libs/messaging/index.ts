@@ -20,7 +20,7 @@ export {
 } from './subscribers/subscriber-rights.js';
 export { calloutIssuer } from './subscribers/callout-issuer.js';
 export { serveAdmission, type AdmissionOptions } from './subscribers/serve-admission.js';
-export { SubscriberConsumers, type WantedConsumer } from './subscribers/subscriber-consumers.js';
+export { SubscriberConsumers, type ConsumerSpec } from './subscribers/subscriber-consumers.js';
 export {
   cutConnection,
   subscriberConnections,

@@ -20,7 +20,7 @@ export interface SetupPlan {
 const SEED = 'nats.seed';
 const named = (what: string): string => `fairlead-${what}`;
 
-interface WantedSecret {
+interface SecretSpec {
   readonly secret: string;
   readonly make: () => Files | Promise<Files>;
 }
@@ -31,14 +31,14 @@ interface WantedSecret {
  */
 export async function makeSecrets(store: ObjectStore, plan: SetupPlan, now: Date = new Date()): Promise<string[]> {
   const made: string[] = [];
-  const once = async ({ secret, make }: WantedSecret): Promise<Files> => {
+  const once = async ({ secret, make }: SecretSpec): Promise<Files> => {
     const present = await store.readSecret(secret);
     // Also where there is one: it tells which files belong in it.
-    const wanted = await make();
-    if (present !== null) return checked(secret, present, Object.keys(wanted));
-    await store.createSecret(secret, wanted);
+    const desired = await make();
+    if (present !== null) return checked(secret, present, Object.keys(desired));
+    await store.createSecret(secret, desired);
     made.push(secret);
-    return wanted;
+    return desired;
   };
   const authority = await makeAuthority(store, once, now);
   await makeServers(once, authority, plan, now);
@@ -55,7 +55,7 @@ export async function makeSecrets(store: ObjectStore, plan: SetupPlan, now: Date
   return made;
 }
 
-type Once = (wanted: WantedSecret) => Promise<Files>;
+type Once = (spec: SecretSpec) => Promise<Files>;
 
 async function makeAuthority(store: ObjectStore, once: Once, now: Date): Promise<Authority> {
   const secret = named('infrastructure-ca-key');
@@ -103,8 +103,8 @@ function authorization(gateways: readonly string[], seeds: ReadonlyMap<string, s
   return natsAuthorization(holdersOf(gateways).map((holder) => natsUser(holder, seeds.get(holder.credential)!)));
 }
 
-function checked(secret: string, present: Files, wanted: readonly string[]): Files {
-  const missing = wanted.filter((file) => !present[file]);
+function checked(secret: string, present: Files, desired: readonly string[]): Files {
+  const missing = desired.filter((file) => !present[file]);
   if (missing.length === 0) return present;
   throw new FairleadError(
     'CONFLICT',

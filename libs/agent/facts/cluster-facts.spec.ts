@@ -39,7 +39,7 @@ function follow(): FactsFeed {
       logger: silentLogger,
       refreshMs: REFRESH_MS,
       clock,
-      look: async (_options, before) => {
+      observe: async (_options, before) => {
         befores.push(before);
         return looks.shift() ?? well(0);
       },

@@ -7,32 +7,32 @@ import { observeCluster, type Observation, type ObserveOptions } from './observe
 
 export interface ClusterFactsOptions extends ObserveOptions {
   readonly logger: Logger;
-  /** How long between two looks, on average. */
+  /** How long between two observations, on average. */
   readonly refreshMs: number;
   readonly clock?: Clock;
-  /** Instead of a look at the API server. */
-  readonly look?: typeof observeCluster;
+  /** Instead of observing by the API server. */
+  readonly observe?: typeof observeCluster;
 }
 
 /** An agent that starts says what it knows by then: links do not wait for a slow API server. */
-const FIRST_LOOK_MS = 5_000;
-const LOOK_MS = 30_000;
-/** After a look that failed, the next one is not ten minutes away. */
+const FIRST_OBSERVE_MS = 5_000;
+const OBSERVE_MS = 30_000;
+/** After an observation that failed, the next one is not ten minutes away. */
 const AFTER_FAILURE_MS = 60_000;
 
-/** Looks at the cluster now, and then every so often with jitter, until the signal. Never fails: what is not known is left out. */
+/** Observes the cluster now, and then every so often with jitter, until the signal. Never fails: what is not known is left out. */
 export function followCluster(options: ClusterFactsOptions, signal: AbortSignal): FactsFeed {
-  const { logger, refreshMs, clock = systemClock, look = observeCluster } = options;
+  const { logger, refreshMs, clock = systemClock, observe = observeCluster } = options;
   const listeners = new Set<(facts: AgentFacts) => void>();
   let complaint: string | null = null;
-  const lookOnce = async (before: AgentFacts | null, timeoutMs: number): Promise<Observation> => {
-    const seen = await look(options, before, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+  const observeOnce = async (before: AgentFacts | null, timeoutMs: number): Promise<Observation> => {
+    const seen = await observe(options, before, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
     const reason = seen.failure ?? (seen.facts.nodes ? null : 'the agent may not list nodes');
     if (reason !== null && reason !== complaint && !signal.aborted) logger.warn('agent.facts.incomplete', { reason });
     complaint = reason;
     return seen;
   };
-  const first = lookOnce(null, FIRST_LOOK_MS);
+  const first = observeOnce(null, FIRST_OBSERVE_MS);
   let current = first.then(({ facts }) => facts);
   const follow = async (): Promise<void> => {
     for (let seen = await first; !signal.aborted;) {
@@ -40,7 +40,7 @@ export function followCluster(options: ClusterFactsOptions, signal: AbortSignal)
       await clock.sleep(everyMs * (0.5 + Math.random()), signal).catch(() => undefined);
       if (signal.aborted) return;
       const { facts: before } = seen;
-      seen = await lookOnce(before, LOOK_MS);
+      seen = await observeOnce(before, OBSERVE_MS);
       if (isDeepStrictEqual(before, seen.facts)) continue;
       const { facts } = seen;
       current = Promise.resolve(facts);

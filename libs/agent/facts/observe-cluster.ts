@@ -46,7 +46,7 @@ export async function observeCluster(
   signal: AbortSignal,
 ): Promise<Observation> {
   const { api, agentVersion, linkCapabilities, workload } = options;
-  const wanted = capabilitiesAt(api);
+  const capabilities = capabilitiesAt(api);
   const failures: string[] = [];
   const attempt = <T>(work: Promise<T>): Promise<T | undefined> =>
     work.catch((error: unknown) => void failures.push(messageOf(error)));
@@ -54,11 +54,11 @@ export async function observeCluster(
     attempt(versionOf(api, signal)),
     attempt(listNodes(api, signal)),
     attempt(workload ? readOwnPod(api, workload, signal) : Promise.resolve(null)),
-    ...wanted.map(([, needed]) => attempt(hasAll(api, needed, signal))),
+    ...capabilities.map(([, needed]) => attempt(hasAll(api, needed, signal))),
   ]);
   const kubernetesVersion = version ?? before?.kubernetesVersion ?? 'unknown';
   const had = (capability: string): boolean => before?.capabilities?.includes(capability) ?? false;
-  const allowed = wanted.flatMap(([name], index) => ((rights[index] ?? had(name)) ? [name] : []));
+  const allowed = capabilities.flatMap(([name], index) => ((rights[index] ?? had(name)) ? [name] : []));
   const lists = nodes === undefined ? had('rbac:list-nodes') : nodes !== null;
   const facts = {
     agentVersion,
@@ -71,8 +71,8 @@ export async function observeCluster(
   return { facts, failure: failures[0] ?? null };
 }
 
-async function hasAll(api: KubeApiTarget, wanted: readonly ReviewedRight[], signal: AbortSignal): Promise<boolean> {
-  const allowed = await Promise.all(wanted.map((right) => reviewRight(api, right, signal)));
+async function hasAll(api: KubeApiTarget, rights: readonly ReviewedRight[], signal: AbortSignal): Promise<boolean> {
+  const allowed = await Promise.all(rights.map((right) => reviewRight(api, right, signal)));
   return allowed.every(Boolean);
 }
 

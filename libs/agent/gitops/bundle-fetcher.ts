@@ -40,7 +40,7 @@ interface Pieces {
 export class BundleFetcher {
   readonly #options: BundleFetcherOptions;
   readonly #wake = new Wake();
-  #wanted: string | null = null;
+  #desired: string | null = null;
   #pieces: Pieces | null = null;
   #brought: { readonly digest: string; readonly atMs: number } | null = null;
 
@@ -50,8 +50,8 @@ export class BundleFetcher {
 
   /** Null: none. */
   want(digest: string | null): void {
-    if (digest === this.#wanted) return;
-    this.#wanted = digest;
+    if (digest === this.#desired) return;
+    this.#desired = digest;
     this.#wake.call();
   }
 
@@ -59,7 +59,7 @@ export class BundleFetcher {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     for (let attempt = 0; !signal.aborted;) {
-      const [digest, link] = [this.#wanted, this.#anyLink()];
+      const [digest, link] = [this.#desired, this.#anyLink()];
       if (digest === null || this.#isThere(digest) || !link) {
         attempt = 0;
         await this.#wake.wait(clock, (link ? SEEN_MS : NO_LINK_MS) * (0.5 + Math.random()), signal);

@@ -14,7 +14,7 @@ export interface GitOpsCarrierOptions {
   readonly logger: Logger;
   readonly clock?: Clock | undefined;
   /** How often the installer's report is looked at; default 5 s. */
-  readonly lookMs?: number | undefined;
+  readonly observeMs?: number | undefined;
 }
 
 /**
@@ -55,12 +55,12 @@ export class GitOpsCarrier {
 
   /** Until the signal; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { maps, logger, lookMs } = this.#options;
+    const { maps, logger, observeMs } = this.#options;
     const reading = {
       maps,
       logger,
       clock: this.#clock,
-      ...(lookMs === undefined ? {} : { lookMs }),
+      ...(observeMs === undefined ? {} : { observeMs }),
       present: () => this.#keeper.present,
       onReport: (json: Uint8Array, wantedBundle: string | null) => {
         this.#sender.say(json);

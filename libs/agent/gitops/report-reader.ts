@@ -9,7 +9,7 @@ import type { HandoverMaps } from './ports.js';
  * The API server answers from its memory: a read in five seconds costs it less than a watch that is held open, and nothing has to
  * notice that a watch went silent.
  */
-const LOOK_MS = 5_000;
+const OBSERVE_MS = 5_000;
 const ABSENT_MS = 60_000;
 const RETRY = { baseMs: 1_000, capMs: 60_000 };
 
@@ -20,7 +20,7 @@ export interface ReaderOptions {
   readonly maps: HandoverMaps;
   readonly logger: Logger;
   readonly clock: Clock;
-  readonly lookMs?: number;
+  readonly observeMs?: number;
   /** Is there an installer at all? */
   readonly present: () => boolean;
   readonly onReport: (json: Uint8Array, wantedBundle: string | null) => void;
@@ -28,11 +28,11 @@ export interface ReaderOptions {
 
 /** Reads what the installer says, and tells when it changed. Until the signal; never rejects. */
 export async function readReports(options: ReaderOptions, signal: AbortSignal): Promise<void> {
-  const { maps, logger, clock, lookMs = LOOK_MS, present, onReport } = options;
+  const { maps, logger, clock, observeMs = OBSERVE_MS, present, onReport } = options;
   let last = '';
   let complained = false;
   for (let attempt = 0; !signal.aborted;) {
-    let pauseMs = lookMs;
+    let pauseMs = observeMs;
     try {
       const text = present()
         ? ((await maps.read(HANDOVER.report, { cached: true }))[HANDOVER.keys.report] ?? '')
@@ -50,7 +50,7 @@ export async function readReports(options: ReaderOptions, signal: AbortSignal): 
       const absent = code === 'NOT_FOUND' || code === 'FORBIDDEN';
       if (!absent) logger.warn('installer.report.not_read', { attempt, code, reason: message });
       attempt += 1;
-      pauseMs = absent ? Math.min(ABSENT_MS, lookMs * attempt) : Math.max(lookMs, fullJitterMs(attempt, RETRY));
+      pauseMs = absent ? Math.min(ABSENT_MS, observeMs * attempt) : Math.max(observeMs, fullJitterMs(attempt, RETRY));
     }
     await clock.sleep(pauseMs * (0.75 + Math.random() / 2), signal).catch(() => undefined);
   }

@@ -1,4 +1,4 @@
-import type { SubscriberConsumers, WantedConsumer } from '@fairlead/messaging';
+import type { SubscriberConsumers, ConsumerSpec } from '@fairlead/messaging';
 import { inTransaction, readFrom, withAdvisoryLock } from '@fairlead/persistence';
 import type { DataSource } from 'typeorm';
 import { subjectsOf } from '../domain/event-patterns.js';
@@ -24,7 +24,7 @@ export class KeptConsumers implements ConsumersOfSubscribers {
 
   follow(subscriberId: string): Promise<void> {
     return this.#inTurn(subscriberId, async (row) => {
-      if (row?.natsPublicKey) await this.consumers.ensure(wanted(row));
+      if (row?.natsPublicKey) await this.consumers.ensure(specOf(row));
       else await this.consumers.remove(subscriberId);
     });
   }
@@ -33,7 +33,7 @@ export class KeptConsumers implements ConsumersOfSubscribers {
     return this.#inTurn(subscriberId, async (row) => {
       // Where a consumer begins cannot be changed.
       await this.consumers.remove(subscriberId);
-      if (row?.natsPublicKey) await this.consumers.ensure(wanted(row));
+      if (row?.natsPublicKey) await this.consumers.ensure(specOf(row));
     });
   }
 
@@ -46,7 +46,7 @@ export class KeptConsumers implements ConsumersOfSubscribers {
   }
 }
 
-function wanted({ id, tenantId, types, startsAt, startsAtNumber }: StoredSubscriber): WantedConsumer {
+function specOf({ id, tenantId, types, startsAt, startsAtNumber }: StoredSubscriber): ConsumerSpec {
   return {
     subscriberId: id,
     subjects: subjectsOf(tenantId, types),

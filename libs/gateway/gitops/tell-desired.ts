@@ -10,7 +10,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 type Desired = Pick<DesiredStates, 'certain' | 'revisionOf' | 'of' | 'onChange'>;
 
 /**
- * Tells each agent what is wanted of its cluster: once it is linked, if it has another revision, and whenever it changes, signed
+ * Tells each agent what is desired of its cluster: once it is linked, if it has another revision, and whenever it changes, signed
  * anew with the same revision too. An agent that has a newer one than this replica is told so only while that cannot be because
  * this replica lags behind; its installer takes no older one in any case.
  */
@@ -35,7 +35,7 @@ function hasAnother(desired: Desired, { facts, desiredRevision }: AgentSession):
   return revision > desiredRevision || desired.certain;
 }
 
-/** So long after it last equalled the bucket, this replica does not say that what an agent has is newer than wanted. */
+/** So long after it last equalled the bucket, this replica does not say that what an agent has is newer than desired. */
 const CERTAIN_MS = 10_000;
 
 /** One cluster's, as it goes over the wire. */
@@ -47,7 +47,7 @@ interface Packed {
 const PackedEntry = DesiredEntry.transform(pack);
 
 /**
- * What is wanted of each cluster, unread. All of them, whoever is linked here: an agent that comes while NATS is away must not
+ * What is desired of each cluster, unread. All of them, whoever is linked here: an agent that comes while NATS is away must not
  * wait for it. Kept as bytes and once, so that it takes no more memory than the bucket may hold (64 MiB). A replica without
  * the bucket, of an older installation, knows of none, and is ready all the same.
  */
@@ -70,7 +70,7 @@ export class DesiredStates {
     this.#listeners.add(listener);
   }
 
-  /** 0: nothing is wanted of it, or nothing is known. */
+  /** 0: nothing is desired of it, or nothing is known. */
   revisionOf(tenantId: string, clusterId: string): number {
     return this.snapshot.get(keyOf(tenantId, clusterId))?.revision ?? 0;
   }

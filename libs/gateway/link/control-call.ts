@@ -61,7 +61,7 @@ class ControlCall implements ControlOutbox {
   readonly #hello: HeldBytes;
   #session: AgentSession | null = null;
   #over = false;
-  #wantedTunnels = 0;
+  #tunnelsToAskFor = 0;
   /** A question is to be asked at the end of this turn, or when the agent reads again. */
   #asking = false;
   /** Not told yet, as the agent does not read what it was told before; one of a kind. */
@@ -100,7 +100,7 @@ class ControlCall implements ControlOutbox {
   }
 
   askForTunnels(count: number): void {
-    this.#wantedTunnels = Math.min(this.#wantedTunnels + count, LIMITS.waitingOpens);
+    this.#tunnelsToAskFor = Math.min(this.#tunnelsToAskFor + count, LIMITS.waitingOpens);
     if (this.#asking) return;
     this.#asking = true;
     queueMicrotask(() => this.#ask());
@@ -120,11 +120,11 @@ class ControlCall implements ControlOutbox {
   }
 
   #ask(): void {
-    const count = this.#wantedTunnels;
-    this.#wantedTunnels = 0;
+    const count = this.#tunnelsToAskFor;
+    this.#tunnelsToAskFor = 0;
     this.#asking = false;
     if (count === 0) return;
-    // While the agent does not read, what is wanted adds up to one question.
+    // While the agent does not read, what is to be asked adds up to one question.
     this.#asking = !this.#write({ case: 'openTunnels', value: { $typeName: 'fairlead.link.v1.OpenTunnels', count } });
   }
 

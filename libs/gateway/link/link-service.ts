@@ -38,7 +38,7 @@ export interface LinkServiceOptions extends AdmitOptions {
  */
 const RENEWALS: Rate = { burst: 5, perSecond: 0.2 };
 
-interface DampedOptions extends LinkServiceOptions {
+interface RateLimitedOptions extends LinkServiceOptions {
   readonly lines: RateLimitedLog;
 }
 
@@ -72,7 +72,7 @@ function discover({ endpoints, identity, trustDomain, directory }: LinkServiceOp
   return { endpoints: [...known], rootsPem: [...(identity.current?.rootsPem ?? [])], trustDomain };
 }
 
-async function enrol(options: DampedOptions, request: EnrolRequest, peer: LinkPeer) {
+async function enrol(options: RateLimitedOptions, request: EnrolRequest, peer: LinkPeer) {
   const { rpc, limiter, metrics, logger, events, lines } = options;
   let settle: Settle = () => undefined;
   try {
@@ -128,7 +128,7 @@ function shownBy({ tokenId, secret, proof }: EnrolRequest): { secret: string } |
   throw new FairleadError('INVALID_ARGUMENT', 'an enrolment shows the secret of its token, or one proof of 64 bytes');
 }
 
-async function renew(options: DampedOptions, renewals: KeyedRateLimit, request: RenewRequest, peer: LinkPeer) {
+async function renew(options: RateLimitedOptions, renewals: KeyedRateLimit, request: RenewRequest, peer: LinkPeer) {
   if (peer.kind === 'agent') {
     if (claimedAgent(request, peer.address).clusterId !== peer.clusterId) {
       throw new FairleadError('WRONG_CLUSTER', 'an agent renews its own certificate only');

@@ -2,7 +2,7 @@ import { ERROR_KINDS, type ErrorCode } from '@fairlead/errors';
 import type { Outcome } from './outcome.js';
 
 /**
- * What became of a wish to get through a door. `ok` and `failed` are what the objective is about; the others are nobody's fault here: the cluster's
+ * What became of an attempt to get through a door. `ok` and `failed` are what the objective is about; the others are nobody's fault here: the cluster's
  * agent is not linked anywhere, they may not, their target is away, or who asked has left.
  */
 export const CONNECT_RESULTS = ['ok', 'failed', 'offline', 'refused', 'target', 'left'] as const;

@@ -89,7 +89,7 @@ export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 function connectCounter(registers: Registry[]): Counter<'door' | 'result'> {
   const counter = new Counter({
     name: 'fairlead_gateway_connects_total',
-    help: 'What became of each wish to get through a door: ok once it has its target or the beginning of an answer; failed by us; offline, refused, target, left.',
+    help: 'What became of each attempt to get through a door: ok once it has its target or the beginning of an answer; failed by us; offline, refused, target, left.',
     labelNames: ['door', 'result'],
     registers,
   });

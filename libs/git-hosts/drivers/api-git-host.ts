@@ -24,9 +24,9 @@ export class ApiGitHost implements GitHost {
     this.kind = parts.api.kind;
   }
 
-  checkRights: GitHost['checkRights'] = async (wanted, call) => {
-    if (wanted.repository) this.#check(wanted.repository);
-    return this.#within("check the token's rights", call, (signal) => this.parts.api.rights(wanted, signal));
+  checkRights: GitHost['checkRights'] = async (spec, call) => {
+    if (spec.repository) this.#check(spec.repository);
+    return this.#within("check the token's rights", call, (signal) => this.parts.api.rights(spec, signal));
   };
 
   findRepository: GitHost['findRepository'] = async (path, call) => {
@@ -51,13 +51,13 @@ export class ApiGitHost implements GitHost {
 
   addDeployKey = async (
     path: RepositoryPath,
-    wanted: NewDeployKey,
+    spec: NewDeployKey,
     call?: Call & { readonly known?: readonly DeployKey[] | undefined },
   ) => {
     this.#check(path);
     const { api, ownership } = this.parts;
-    const key = readClusterKey(wanted.publicKey);
-    const title = ownership.titleOf(wanted.label);
+    const key = readClusterKey(spec.publicKey);
+    const title = ownership.titleOf(spec.label);
     return this.#within('add a deploy key', call, (signal) =>
       addKey({ api, ownership, path, signal, list: () => this.#keys(path, signal) }, { title, key }, call?.known),
     );

@@ -13,7 +13,7 @@ interface KeyWork {
   readonly list: () => Promise<DeployKey[]>;
 }
 
-interface WantedKey {
+interface KeySpec {
   readonly title: string;
   readonly key: SshPublicKey;
 }
@@ -21,24 +21,24 @@ interface WantedKey {
 /** Adds a key that may only read, and looks at what the host made of it. */
 export async function addKey(
   work: KeyWork,
-  wanted: WantedKey,
+  spec: KeySpec,
   known?: readonly DeployKey[],
 ): Promise<{ state: 'added' | 'present'; key: DeployKey }> {
   const before = known ?? (await work.list());
-  const present = findIn(before, wanted);
+  const present = findIn(before, spec);
   if (present) return { state: 'present', key: present };
   let made: HostKey;
   try {
-    made = await work.api.createKey(work.path, { title: wanted.title, key: wanted.key.text }, work.signal);
+    made = await work.api.createKey(work.path, { title: spec.title, key: spec.key.text }, work.signal);
   } catch (error) {
-    return afterFailure(work, wanted, error);
+    return afterFailure(work, spec, error);
   }
   const key = toDeployKey(made, work.ownership);
-  if (key.fingerprint === wanted.key.fingerprint && key.readOnly && key.title === wanted.title)
+  if (key.fingerprint === spec.key.fingerprint && key.readOnly && key.title === spec.title)
     return { state: 'added', key };
   if (before.some(({ id }) => id === key.id))
     throw new FairleadError('PROTOCOL_ERROR', 'the Git host answered with another deploy key than it was given');
-  return undo(work, wanted, key);
+  return undo(work, spec, key);
 }
 
 /** Removes a key only if everything says that it is the one that was added by this installation. */
@@ -72,8 +72,8 @@ export function toDeployKey(from: HostKey, ownership: Ownership): DeployKey {
   };
 }
 
-function findIn(keys: readonly DeployKey[], wanted: WantedKey): DeployKey | undefined {
-  const found = keys.find((key) => key.fingerprint === wanted.key.fingerprint);
+function findIn(keys: readonly DeployKey[], spec: KeySpec): DeployKey | undefined {
+  const found = keys.find((key) => key.fingerprint === spec.key.fingerprint);
   if (found?.readOnly === false) {
     const message = 'the repository has this deploy key with the right to write: remove it there first';
     throw new FairleadError('CONFLICT', message, { details: { keyId: found.id } });
@@ -82,15 +82,11 @@ function findIn(keys: readonly DeployKey[], wanted: WantedKey): DeployKey | unde
 }
 
 /** Refused, or nobody knows: the repository's list tells. */
-async function afterFailure(
-  work: KeyWork,
-  wanted: WantedKey,
-  error: unknown,
-): Promise<{ state: 'added'; key: DeployKey }> {
+async function afterFailure(work: KeyWork, spec: KeySpec, error: unknown): Promise<{ state: 'added'; key: DeployKey }> {
   if (!(error instanceof FairleadError)) throw error;
   const refused = error.code === 'INVALID_ARGUMENT' || error.code === 'CONFLICT';
   if (!refused && !isUncertain(error)) throw error;
-  const key = findIn(await work.list(), wanted);
+  const key = findIn(await work.list(), spec);
   if (key) return { state: 'added', key };
   if (!refused) throw error;
   // The key itself was checked before: what is left is its use elsewhere, a title that is taken, or a rule against deploy keys.
@@ -105,9 +101,9 @@ async function afterFailure(
  * The repository has now something else than was asked for. GitLab does so: where the key is known from another project it
  * enables that one, with the other's title. What came in by this call goes out again.
  */
-async function undo(work: KeyWork, wanted: WantedKey, key: DeployKey): Promise<never> {
+async function undo(work: KeyWork, spec: KeySpec, key: DeployKey): Promise<never> {
   await work.api.deleteKey(work.path, key.id, work.signal);
-  if (key.fingerprint !== wanted.key.fingerprint)
+  if (key.fingerprint !== spec.key.fingerprint)
     throw new FairleadError('PROTOCOL_ERROR', 'the Git host added another key than it was given; it was removed again');
   const message = key.readOnly
     ? 'the deploy key is in use elsewhere on the Git host, which would share it; it was not added'

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RightFinding, RightsReport, RightsWanted } from '../git-host.js';
+import type { RightFinding, RightsReport, RightsSpec } from '../git-host.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
 import { shortText } from './host-api.js';
 import { verdictOnKeys } from './github-like-calls.js';
@@ -19,7 +19,7 @@ const NEEDLESS = [
 export async function giteaRights(
   http: GitHttp,
   repository: string | null,
-  wanted: RightsWanted,
+  spec: RightsSpec,
   signal: AbortSignal,
 ): Promise<RightsReport> {
   const what = "check the token's rights";
@@ -31,7 +31,7 @@ export async function giteaRights(
   findings.push(await writesKeys(http, repository, signal));
   for (const { right, path, why } of NEEDLESS)
     if (await allows(http, path, signal)) findings.push({ verdict: 'too-wide', right, why });
-  findings.push(...(await organisations(http, wanted, user !== null, signal)));
+  findings.push(...(await organisations(http, spec, user !== null, signal)));
   return { account: user?.login ?? null, expiresAt: null, findings };
 }
 
@@ -44,7 +44,7 @@ async function writesKeys(http: GitHttp, repository: string | null, signal: Abor
 
 async function organisations(
   http: GitHttp,
-  { repository, createRepositories }: RightsWanted,
+  { repository, createRepositories }: RightsSpec,
   readsUser: boolean,
   signal: AbortSignal,
 ): Promise<RightFinding[]> {

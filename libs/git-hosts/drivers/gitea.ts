@@ -28,8 +28,7 @@ export function giteaApi(http: GitHttp, limits: Limits): HostApi {
   return {
     kind: 'gitea',
     nested: false,
-    rights: (wanted, signal) =>
-      giteaRights(http, wanted.repository ? repositoryAt(wanted.repository) : null, wanted, signal),
+    rights: (spec, signal) => giteaRights(http, spec.repository ? repositoryAt(spec.repository) : null, spec, signal),
 
     async createRepository(path, signal) {
       return createAt(http, path, await ownerIsUs(http, path.owner, signal), repositoryShape, signal);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RightFinding, RightsReport, RightsWanted } from '../git-host.js';
+import type { RightFinding, RightsReport, RightsSpec } from '../git-host.js';
 import type { Answer } from '../http/exchange.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
 import { shortText } from './host-api.js';
@@ -24,7 +24,7 @@ const NEEDLESS = [
 export async function githubRights(
   http: GitHttp,
   repository: string | null,
-  wanted: RightsWanted,
+  spec: RightsSpec,
   signal: AbortSignal,
 ): Promise<RightsReport> {
   const what = "check the token's rights";
@@ -33,7 +33,7 @@ export async function githubRights(
   const scopes = me.headers['x-oauth-scopes'];
   const findings =
     scopes === undefined
-      ? await fineGrained(http, repository, wanted, signal)
+      ? await fineGrained(http, repository, spec, signal)
       : await classic(http, scopes, repository, signal);
   return {
     account: me.status === 200 ? readAs(userShape, me.body, what).login : null,
@@ -63,7 +63,7 @@ async function classic(
 async function fineGrained(
   http: GitHttp,
   repository: string | null,
-  wanted: RightsWanted,
+  spec: RightsSpec,
   signal: AbortSignal,
 ): Promise<RightFinding[]> {
   const findings: RightFinding[] = [];
@@ -74,7 +74,7 @@ async function fineGrained(
   } else {
     findings.push({ verdict: 'unverified', right: 'administration=write', why: 'found out with a repository only' });
   }
-  if (wanted.createRepositories) {
+  if (spec.createRepositories) {
     const why = 'making a repository needs it for the owner, and GitHub does not tell';
     findings.push({ verdict: 'unverified', right: 'administration=write', why });
   }

@@ -39,8 +39,7 @@ export function githubApi(http: GitHttp, limits: Limits): HostApi {
   return {
     kind: 'github',
     nested: false,
-    rights: (wanted, signal) =>
-      githubRights(http, wanted.repository ? repositoryAt(wanted.repository) : null, wanted, signal),
+    rights: (spec, signal) => githubRights(http, spec.repository ? repositoryAt(spec.repository) : null, spec, signal),
 
     async createRepository(path, signal) {
       return createAt(http, path, await ownerIsUser(http, path.owner, signal), repositoryShape, signal);

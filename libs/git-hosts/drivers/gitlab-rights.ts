@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RightFinding, RightsReport, RightsWanted } from '../git-host.js';
+import type { RightFinding, RightsReport, RightsSpec } from '../git-host.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
 import { hostId, shortText } from './host-api.js';
 
@@ -33,7 +33,7 @@ const MAINTAINER = 40;
 export async function gitlabRights(
   http: GitHttp,
   project: string | null,
-  wanted: RightsWanted,
+  spec: RightsSpec,
   signal: AbortSignal,
 ): Promise<RightsReport> {
   const what = "check the token's rights";
@@ -47,7 +47,7 @@ export async function gitlabRights(
   const user = me.status === 200 ? readAs(userShape, me.body, what) : null;
   if (user) findings.push(...userFindings(user));
   if (project !== null) findings.push(...(await roleFindings(http, project, signal)));
-  if (wanted.createRepositories) {
+  if (spec.createRepositories) {
     const why = 'making a project needs it in the group, and GitLab does not tell before';
     findings.push({ verdict: 'unverified', right: 'Maintainer of the group', why });
   }

@@ -57,7 +57,7 @@ export function gitlabApi(http: GitHttp, limits: Limits): HostApi {
   return {
     kind: 'gitlab',
     nested: true,
-    rights: (wanted, signal) => gitlabRights(http, wanted.repository ? at(wanted.repository) : null, wanted, signal),
+    rights: (spec, signal) => gitlabRights(http, spec.repository ? at(spec.repository) : null, spec, signal),
 
     async repository(path, signal) {
       const what = 'find the repository';

@@ -1,6 +1,6 @@
 import type { FairleadError } from '@fairlead/errors';
 import { z } from 'zod';
-import type { Repository, RightsReport, RightsWanted } from '../git-host.js';
+import type { Repository, RightsReport, RightsSpec } from '../git-host.js';
 import { type RepositoryPath, isSshUrl } from '../repository-path.js';
 
 /** A deploy key as a host gives it. */
@@ -17,7 +17,7 @@ export interface HostApi {
   readonly kind: 'github' | 'gitlab' | 'gitea';
   /** May owners be nested? */
   readonly nested: boolean;
-  rights(wanted: RightsWanted, signal: AbortSignal): Promise<RightsReport>;
+  rights(spec: RightsSpec, signal: AbortSignal): Promise<RightsReport>;
   repository(path: RepositoryPath, signal: AbortSignal): Promise<Repository | null>;
   /** Throws INVALID_ARGUMENT or CONFLICT where there is one already, too. */
   createRepository(path: RepositoryPath, signal: AbortSignal): Promise<Repository>;

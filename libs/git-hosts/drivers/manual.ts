@@ -17,10 +17,10 @@ export function manualGitHost(ownership: Ownership): GitHost {
       );
     },
     listDeployKeys: async () => ({ state: 'unknown' }),
-    async addDeployKey(path, wanted) {
+    async addDeployKey(path, spec) {
       const where = repositoryText(parseRepositoryPath(repositoryText(path)));
-      const title = ownership.titleOf(wanted.label);
-      const publicKey = readClusterKey(wanted.publicKey).text;
+      const title = ownership.titleOf(spec.label);
+      const publicKey = readClusterKey(spec.publicKey).text;
       const instructions = `Add this key to ${where} as a deploy key that may only read, with the title ${title}.`;
       return { state: 'by-hand', title, publicKey, instructions };
     },

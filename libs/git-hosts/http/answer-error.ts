@@ -50,8 +50,8 @@ function neededRights({ headers, body }: Answer): ErrorDetails {
   const sso = headers['x-github-sso']?.startsWith('required') ? { singleSignOn: 'required' } : {};
   // GitLab: {"error": "insufficient_scope", "scope": "api"}.
   const scope = typeof body === 'object' && body !== null && 'scope' in body ? body.scope : undefined;
-  const wanted = typeof scope === 'string' && /^[\w ]{1,100}$/.test(scope) ? { acceptedScopes: scope } : {};
-  return { ...Object.fromEntries(said), ...wanted, ...sso };
+  const scopes = typeof scope === 'string' && /^[\w ]{1,100}$/.test(scope) ? { acceptedScopes: scope } : {};
+  return { ...Object.fromEntries(said), ...scopes, ...sso };
 }
 
 const MAX_CHARS = 200;

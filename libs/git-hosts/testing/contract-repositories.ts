@@ -81,8 +81,8 @@ export function repositoryContract(under: () => HostUnderTest): void {
     await failsWith('GIT_RIGHTS_MISSING', weak.addDeployKey(repository, key), [tokens.readOnly]);
     const token = 'nobody-knows-this-token-0123456789abcdef';
     await using unknown = openUnderTest(under(), { token });
-    const wanted = { repository, createRepositories: false };
-    await failsWith('GIT_TOKEN_REFUSED', unknown.checkRights(wanted), [token]);
+    const spec = { repository, createRepositories: false };
+    await failsWith('GIT_TOKEN_REFUSED', unknown.checkRights(spec), [token]);
     await failsWith('GIT_TOKEN_REFUSED', unknown.findRepository(repository), [token]);
     await failsWith('GIT_TOKEN_REFUSED', unknown.listDeployKeys(repository), [token]);
     await failsWith('GIT_TOKEN_REFUSED', unknown.addDeployKey(repository, key), [token]);

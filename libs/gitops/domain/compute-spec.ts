@@ -22,7 +22,7 @@ export interface SpecInput {
   /** As keys shows it; undefined: it does not. */
   readonly host: GitHostEntry | undefined;
   readonly keys: DeployKeyState;
-  /** What is wanted so far. */
+  /** What is desired so far. */
   readonly previous: GitOpsSpec | null;
   readonly holdRepairs: boolean;
 }
@@ -36,7 +36,7 @@ export interface CatalogLocation {
 
 export interface ComputedSpec {
   readonly gitops: GitOpsSpec | null;
-  /** What somebody has to do before all of it can be wanted. */
+  /** What somebody has to do before all of it can be desired. */
   readonly waitsFor: string | null;
 }
 

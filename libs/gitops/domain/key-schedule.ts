@@ -16,7 +16,7 @@ export interface KeyCircumstances {
   readonly clusterId: string;
   readonly keys: DeployKeyState;
   readonly reported: readonly ReportedKey[];
-  /** Heard of lately, and healthy in what is wanted of it now. */
+  /** Heard of lately, and healthy in what is desired of it now. */
   readonly healthy: boolean;
   /** What is followed is frozen, by somebody or for want of something. */
   readonly suspended: boolean;

@@ -37,7 +37,7 @@ export interface AskedBy extends Expecting {
 /** A Git host as keys shows it; undefined: it does not. */
 export type HostOf = (tenantId: string, id: string) => GitHostEntry | undefined;
 
-/** What is wanted of which clusters. */
+/** What is desired of which clusters. */
 export class Assignments {
   constructor(
     private readonly runtime: Runtime,

@@ -20,7 +20,7 @@ export class BundleImports {
   async fromUrl(
     caller: Caller,
     tenantId: string,
-    { url, ...wanted }: Omit<NewBundle, 'origin'> & { readonly url: string },
+    { url, ...spec }: Omit<NewBundle, 'origin'> & { readonly url: string },
   ): Promise<Bundle> {
     if (this.#running.has(tenantId)) {
       throw new FairleadError('RATE_LIMITED', 'another bundle is being fetched already; wait for it');
@@ -31,7 +31,7 @@ export class BundleImports {
     this.#running.add(tenantId);
     try {
       const yaml = await fetchBundle(url, this.options);
-      return await this.bundles.store(caller, tenantId, { ...wanted, origin: originOf(url) }, () => yaml);
+      return await this.bundles.store(caller, tenantId, { ...spec, origin: originOf(url) }, () => yaml);
     } finally {
       this.#running.delete(tenantId);
     }

@@ -25,8 +25,8 @@ export class BundleUploads {
   ) {}
 
   /** RATE_LIMITED while there are too many. One that nobody finishes or cancels is gone after a quarter of an hour. */
-  async begin(tenantId: string, wanted: NewBundle & { readonly bytes: number }): Promise<{ uploadId: string }> {
-    const { tool, version, digest, origin, actor, bytes } = wanted;
+  async begin(tenantId: string, spec: NewBundle & { readonly bytes: number }): Promise<{ uploadId: string }> {
+    const { tool, version, digest, origin, actor, bytes } = spec;
     const now = this.runtime.now();
     const expiresAt = new Date(now.getTime() + UPLOAD_LIFE_MS);
     const upload = { tenantId, tool, version, digest, origin, actor, bytes, expiresAt };

@@ -47,10 +47,10 @@ export class Bundles {
   async store(
     caller: Caller,
     tenantId: string,
-    wanted: NewBundle,
+    spec: NewBundle,
     load: () => Promise<Uint8Array> | Uint8Array,
   ): Promise<Bundle> {
-    const { tool, version, digest, origin, actor } = wanted;
+    const { tool, version, digest, origin, actor } = spec;
     const { bytes, objects, images, content } = await this.reader.inTurn(tenantId, async (readIt) => {
       const yaml = await load();
       if (createHash('sha256').update(yaml).digest('hex') !== digest) throw otherDigest();

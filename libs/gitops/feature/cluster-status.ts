@@ -22,7 +22,7 @@ const MAX_WITHDRAWING = 64;
 /** Of clusters that had the same key: it is two as a rule. */
 const MAX_NAMES = 64;
 
-/** What is wanted of clusters, and how they are. */
+/** What is desired of clusters, and how they are. */
 export class ClusterStatus {
   constructor(
     private readonly runtime: Runtime,

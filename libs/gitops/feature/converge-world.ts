@@ -9,7 +9,7 @@ import { allBundles } from '../store/bundle-store.js';
 import { allRepositories, type StoredRepository } from '../store/repository-store.js';
 import { runningRollouts } from '../store/rollout-store.js';
 
-/** All that what is wanted of a cluster follows from, but for the cluster itself. Read once for many clusters. */
+/** All that what is desired of a cluster follows from, but for the cluster itself. Read once for many clusters. */
 export interface World {
   selected(tenantId: string, cluster: Selectable): SelectedAssignment | undefined;
   bundle(tenantId: string, tool: Tool, version: string): BundleReference | undefined;

@@ -21,7 +21,7 @@ export const ABSENCE_MS = 3_600_000;
 type Change = Parameters<typeof updateIfUntouched>[2];
 
 /**
- * Brings one cluster's desired state to what is wanted now: adopts, asks for keys, and signs a new revision if anything is different.
+ * Brings one cluster's desired state to what is desired now: adopts, asks for keys, and signs a new revision if anything is different.
  * What fails is tried again later, with growing pauses.
  */
 export async function converge(runtime: Runtime, keys: KeysPort, world: World, cluster: StoredCluster): Promise<void> {
@@ -110,7 +110,7 @@ function leapDueAt(runtime: Runtime, world: World, { id, revision, report }: Sto
   return later(runtime, world.leaps.waitMs(id, runtime.now().getTime()));
 }
 
-/** Undefined: what is wanted is what was. */
+/** Undefined: what is desired is what was. */
 async function signIfChanged(
   runtime: Runtime,
   keys: KeysPort,

@@ -41,18 +41,18 @@ export class Repositories {
   ) {}
 
   /**
-   * Asks its Git host for it first. The same again takes over what the host says now, and what is wanted of its keys; ALREADY_EXISTS:
+   * Asks its Git host for it first. The same again takes over what the host says now, and the spec of its keys; ALREADY_EXISTS:
    * another repository has that name. Throws what keys and the host say.
    */
-  async add(caller: Caller, tenantId: string, wanted: NewRepository): Promise<CatalogRepository> {
-    const { name, gitHost, path, create, rotateKeysEverySeconds: wish } = wanted;
+  async add(caller: Caller, tenantId: string, spec: NewRepository): Promise<CatalogRepository> {
+    const { name, gitHost, path, create, rotateKeysEverySeconds } = spec;
     const opened = await this.keys.openRepository(tenantId, { host: gitHost, path, create });
     const { hostId, sshUrl, defaultBranch, created: createdThere } = opened;
-    const actor = operatorOf(caller, wanted.actor);
+    const actor = operatorOf(caller, spec.actor);
     return commit(this.runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
       const usual = opened.keysByHand ? null : USUAL_ROTATION_SECONDS;
-      const rotateKeysSeconds = wish === undefined ? usual : wish;
+      const rotateKeysSeconds = rotateKeysEverySeconds === undefined ? usual : rotateKeysEverySeconds;
       const row = { tenantId, name, gitHost, hostId, path, sshUrl, defaultBranch, rotateKeysSeconds };
       const { repository, created } = await ensureRepository(manager, row);
       if (repository.hostId !== hostId || repository.path !== path) {
@@ -62,7 +62,7 @@ export class Repositories {
         );
       }
       if (!created) {
-        const kept = wish === undefined ? repository.rotateKeysSeconds : wish;
+        const kept = rotateKeysEverySeconds === undefined ? repository.rotateKeysSeconds : rotateKeysEverySeconds;
         return this.#refresh(manager, repository, { sshUrl, defaultBranch, rotateKeysSeconds: kept }, actor);
       }
       if ((await countRepositories(manager, tenantId)) > MAX_REPOSITORIES) {

@@ -28,7 +28,7 @@ export async function signState(runtime: Runtime, keys: KeysPort, state: Desired
 
 /**
  * The same revisions with newer signatures, where they are due. Returns how many were. One that `keys` refuses is tried again later: it
- * must keep no other cluster from what is wanted of it.
+ * must keep no other cluster from what is desired of it.
  */
 export async function signAgain(runtime: Runtime, keys: KeysPort, atOnce: number): Promise<number> {
   const due = await read(runtime, (manager) => clustersToSign(manager, runtime.now(), atOnce));

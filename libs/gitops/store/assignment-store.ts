@@ -30,7 +30,7 @@ export async function deleteAssignment(manager: EntityManager, tenantId: string,
   await manager.delete(AssignmentRow, { tenantId, name });
 }
 
-/** What must not go: what is wanted, what was brought everywhere, what clusters follow, and what they may go back to. */
+/** What must not go: what is desired, what was brought everywhere, what clusters follow, and what they may go back to. */
 export async function specsInUse(manager: EntityManager, tenantId: string): Promise<Assignment[]> {
   const rows = (await manager.query(
     `select spec from assignments where tenant_id = $1

@@ -8,15 +8,15 @@ type BundleKey = Pick<BundleRow, 'tenantId' | 'tool' | 'version'>;
 /** The one of that tool and version; it is stored if there is none. */
 export async function ensureBundle(
   manager: EntityManager,
-  wanted: Readonly<Omit<BundleRow, 'id'>>,
+  row: Readonly<Omit<BundleRow, 'id'>>,
 ): Promise<{ bundle: StoredBundle; created: boolean }> {
   const id = crypto.randomUUID();
   const insert = manager.createQueryBuilder().insert().into(BundleRow);
   await insert
-    .values({ ...wanted, id })
+    .values({ ...row, id })
     .orIgnore()
     .execute();
-  const bundle = await findBundle(manager, wanted);
+  const bundle = await findBundle(manager, row);
   return { bundle, created: bundle.id === id };
 }
 

@@ -95,13 +95,13 @@ export class ClusterRow {
   @Column('jsonb', { nullable: true }) signed!: { document: string; signerChain: string[]; signature: string } | null;
   @Column('timestamptz', { nullable: true }) signAgainAt!: Date | null;
   @Column('text', { nullable: true }) waitsFor!: string | null;
-  /** When to look again at what is wanted of it; null: when something changes. */
+  /** When to look again at what is desired of it; null: when something changes. */
   @Column('timestamptz', { nullable: true }) dueAt!: Date | null;
   /** Counts what might change it, so that nothing is lost while it is looked at. */
   @Column('bigint', { transformer: asNumber }) touched!: number;
   /** In a row. */
   @Column('int') failures!: number;
-  /** The `touched` that what is wanted of it was last computed for, with success. */
+  /** The `touched` that what is desired of it was last computed for, with success. */
   @Column('bigint', { transformer: asNumber }) converged!: number;
   @Column('jsonb', { nullable: true }) report!: Omit<InstallerReport, 'events'> | null;
   @Column('timestamptz', { nullable: true }) reportedAt!: Date | null;

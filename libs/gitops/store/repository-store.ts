@@ -7,15 +7,15 @@ export type StoredRepository = Readonly<RepositoryRow>;
 /** The one of that name; it is made if there is none. */
 export async function ensureRepository(
   manager: EntityManager,
-  wanted: Omit<StoredRepository, 'id' | 'createdAt'>,
+  row: Omit<StoredRepository, 'id' | 'createdAt'>,
 ): Promise<{ repository: StoredRepository; created: boolean }> {
   const id = crypto.randomUUID();
   const insert = manager.createQueryBuilder().insert().into(RepositoryRow);
   await insert
-    .values({ ...wanted, id })
+    .values({ ...row, id })
     .orIgnore()
     .execute();
-  const repository = await findRepository(manager, wanted.tenantId, wanted.name);
+  const repository = await findRepository(manager, row.tenantId, row.name);
   return { repository, created: repository.id === id };
 }
 

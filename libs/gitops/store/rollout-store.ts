@@ -93,7 +93,7 @@ export interface JudgedRow {
   readonly assignment: string | null;
   readonly adoptedName: string | null;
   readonly adoptedVersion: number | null;
-  /** What is wanted of it follows from all that is known. */
+  /** What is desired of it follows from all that is known. */
   readonly converged: boolean;
   readonly revision: number;
   readonly reportedAt: Date | null;

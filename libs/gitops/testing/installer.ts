@@ -24,7 +24,7 @@ export class ScriptedInstaller {
     for (const [number, publicKey] of other.#keys) this.#keys.set(number, publicKey);
   }
 
-  /** Brings the cluster to what is wanted, unless the test says otherwise, and reports. */
+  /** Brings the cluster to what is desired, unless the test says otherwise, and reports. */
   async report(): Promise<InstallerReport> {
     const state = await this.#fixture.stateOf(this.clusterId);
     const revision = state?.revision ?? 0;
@@ -51,8 +51,8 @@ export class ScriptedInstaller {
     return report;
   }
 
-  #publicKeys(wanted: { current: number; next: number | null } | undefined): PublicKey[] {
-    const numbers = wanted ? [wanted.current, ...(wanted.next === null ? [] : [wanted.next])] : [];
+  #publicKeys(desired: { current: number; next: number | null } | undefined): PublicKey[] {
+    const numbers = desired ? [desired.current, ...(desired.next === null ? [] : [desired.next])] : [];
     return numbers.map((number) => ({ number, publicKey: this.#key(number), works: this.works(number) }));
   }
 

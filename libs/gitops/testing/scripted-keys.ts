@@ -21,7 +21,7 @@ export class KeysScript {
     sshPort: 2222,
     approvedKeys: [],
   };
-  /** What becomes of a deploy key that is wanted. */
+  /** What becomes of a deploy key that is desired. */
   keyState: DeployKey['state'] = 'present';
   away = false;
   defaultBranch: string | null = 'main';

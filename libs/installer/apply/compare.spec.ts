@@ -11,16 +11,16 @@ const secret = (name: string): KubeObject => ({
 });
 
 /** One that somebody froze, with what he put into it. */
-function frozen(wanted: KubeObject, added: Record<string, string>): KubeObject {
-  const [ours, theirs] = [wanted['data'] as object, Object.keys(added)];
+function frozen(desired: KubeObject, added: Record<string, string>): KubeObject {
+  const [ours, theirs] = [desired['data'] as object, Object.keys(added)];
   const fieldsOf = (names: string[]) => Object.fromEntries(names.map((name) => [`f:${name}`, {}]));
   const data = theirs.length === 0 ? {} : { 'f:data': fieldsOf(theirs) };
   return {
-    ...wanted,
+    ...desired,
     immutable: true,
     data: { ...ours, ...added },
     metadata: {
-      ...wanted.metadata,
+      ...desired.metadata,
       managedFields: [
         { manager: FIELD_MANAGER, operation: 'Apply', fieldsV1: { 'f:data': fieldsOf(Object.keys(ours)) } },
         { manager: 'kubectl-patch', operation: 'Update', fieldsV1: { ...data, 'f:immutable': {} } },
@@ -52,7 +52,7 @@ describe('one that somebody froze', () => {
     expect(await compare(holding(live), secret('other'))).toMatchObject({ kind: 'differs' });
   });
 
-  it('as it is wanted stays: a rule of the cluster may freeze each one that is made', async () => {
+  it('as it is desired stays: a rule of the cluster may freeze each one that is made', async () => {
     const live = frozen(secret('fairlead-catalog'), {});
     for (const oursAlone of [false, true]) {
       expect(await compare(holding(live), secret('fairlead-catalog'), oursAlone)).toMatchObject({ kind: 'same' });
@@ -66,7 +66,7 @@ const object = (more: Record<string, unknown>) => ({
   metadata: { name: 'a' },
   ...more,
 });
-const wanted = object({ type: 'Opaque', data: { url: 'x' }, list: [{ a: 1 }] });
+const desired = object({ type: 'Opaque', data: { url: 'x' }, list: [{ a: 1 }] });
 
 it.each([
   ['a field', { data: { url: 'x', insecure: 'y' } }, true],
@@ -82,5 +82,5 @@ it.each([
     false,
   ],
 ])('does an object say more than another one? %s', (_what, more, expected) => {
-  expect(saysMore({ ...wanted, ...more }, wanted)).toBe(expected);
+  expect(saysMore({ ...desired, ...more }, desired)).toBe(expected);
 });

@@ -16,7 +16,7 @@ export type Comparison =
   | {
       readonly kind: 'differs';
       readonly live: KubeObject;
-      /** What is applied: the wanted object without fields of other operators. */
+      /** What is applied: the desired object without fields of other operators. */
       readonly object: KubeObject;
       readonly honoured: readonly string[];
       /** Who set what, with what was done by hand as ours; null: nothing was. */
@@ -35,16 +35,16 @@ const WITHOUT_HISTORY: readonly ManagedFields[] = [{}];
  * Asks the server what applying an object would change. Writes nothing. Throws where the server could not be asked. `oursAlone`: what
  * anybody else set in it is ours too, and nobody has it left alone.
  */
-export async function compare(objects: Objects, wanted: KubeObject, oursAlone = false): Promise<Comparison> {
-  const live = await objects.read(refOf(wanted));
+export async function compare(objects: Objects, desired: KubeObject, oursAlone = false): Promise<Comparison> {
+  const live = await objects.read(refOf(desired));
   if (!live) return { kind: 'missing' };
   if (live.metadata.deletionTimestamp !== undefined) return { kind: 'terminating', live };
   if (!oursAlone && live.metadata.annotations?.[ANNOTATIONS.reconcile] === 'disabled') return { kind: 'left' };
   const frozen = isFrozenOfOurs(live, oursAlone);
   // That it is frozen, with nothing in it but what is ours, is left: a rule of the cluster may freeze each one that is made.
   const managedFields = frozen ? withoutFreezing(live.metadata.managedFields) : live.metadata.managedFields;
-  const { object, fields: honoured } = withoutHonoured(wanted, oursAlone ? [] : managedFields);
-  const takeOver = takenOver(managedFields, { exceptData: isLeftEmpty(wanted), oursAlone });
+  const { object, fields: honoured } = withoutHonoured(desired, oursAlone ? [] : managedFields);
+  const takeOver = takenOver(managedFields, { exceptData: isLeftEmpty(desired), oursAlone });
   const differs = (history: readonly ManagedFields[] | null): Comparison =>
     frozen
       ? {
@@ -58,11 +58,11 @@ export async function compare(objects: Objects, wanted: KubeObject, oursAlone = 
     const result = await objects.apply(object, { fieldManager: FIELD_MANAGER, force: true, dryRun: true });
     // Where its history does not name us, the next apply would not take away what was added meanwhile.
     if (takeOver !== null || !isAppliedByUs(managedFields) || !sayTheSame(live, result)) return differs(takeOver);
-    return oursAlone && (await hasNobodys(objects, wanted, frozen ? thawed(live) : live))
+    return oursAlone && (await hasNobodys(objects, desired, frozen ? thawed(live) : live))
       ? differs(WITHOUT_HISTORY)
       : { kind: 'same', live, honoured };
   } catch (error) {
-    const why = await explained(objects, wanted, live, error, frozen);
+    const why = await explained(objects, desired, live, error, frozen);
     // What was done by hand may be what does not go with it, such as another port of the same name: it is taken over, then refused or not.
     if (why.kind === 'refused' && takeOver !== null && isInvalid(why.error) && !saysPolicy(why.error.message)) {
       return differs(takeOver);
@@ -82,10 +82,10 @@ function withoutFreezing(managedFields: readonly ManagedFields[] = []): readonly
   }));
 }
 
-/** Is there something in it that its history names nobody for? Asked by what the server would make of the wanted one alone. */
-async function hasNobodys(objects: Objects, wanted: KubeObject, live: KubeObject): Promise<boolean> {
+/** Is there something in it that its history names nobody for? Asked by what the server would make of the desired one alone. */
+async function hasNobodys(objects: Objects, desired: KubeObject, live: KubeObject): Promise<boolean> {
   try {
-    return saysMore(live, await objects.create(underAnotherName(wanted), true));
+    return saysMore(live, await objects.create(underAnotherName(desired), true));
   } catch (error) {
     // A policy that takes no object of another name: then it is as its history says.
     if (error instanceof FairleadError && answered(error)) return false;
@@ -100,14 +100,14 @@ function isLeftEmpty({ kind, ...rest }: KubeObject): boolean {
 
 async function explained(
   objects: Objects,
-  wanted: KubeObject,
+  desired: KubeObject,
   live: KubeObject,
   error: unknown,
   frozen: boolean,
 ): Promise<Comparison> {
   if (!(error instanceof FairleadError) || !answered(error)) throw error;
   const immutable = isInvalid(error) && saysImmutable(error.message);
-  if (immutable && (await wouldBeCreated(objects, wanted))) {
+  if (immutable && (await wouldBeCreated(objects, desired))) {
     return { kind: 'immutable', live, error, frozen };
   }
   return { kind: 'refused', error };
@@ -124,9 +124,9 @@ function answered({ details }: FairleadError): boolean {
 }
 
 /** One that is right in itself is refused for what there is already. Asked under another name, as a dry run. */
-async function wouldBeCreated(objects: Objects, wanted: KubeObject): Promise<boolean> {
+async function wouldBeCreated(objects: Objects, desired: KubeObject): Promise<boolean> {
   try {
-    await objects.create(underAnotherName(wanted), true);
+    await objects.create(underAnotherName(desired), true);
     return true;
   } catch (error) {
     if (error instanceof FairleadError && answered(error)) return false;

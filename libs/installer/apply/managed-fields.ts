@@ -27,9 +27,9 @@ interface Honoured {
 }
 
 /** What is to be applied, without the fields of other operators. */
-export function withoutHonoured(wanted: KubeObject, managedFields: readonly ManagedFields[] = []): Honoured {
+export function withoutHonoured(desired: KubeObject, managedFields: readonly ManagedFields[] = []): Honoured {
   const fields: string[] = [];
-  let object: KubeObject = wanted;
+  let object: KubeObject = desired;
   for (const entry of managedFields.filter(isOperators)) {
     const without = (path: string): void => {
       // Names and labels stay ours: by them an object is found again.
@@ -37,11 +37,14 @@ export function withoutHonoured(wanted: KubeObject, managedFields: readonly Mana
     };
     object = removed(object, entry.fieldsV1 ?? {}, '', without) as KubeObject;
   }
-  return { object: { ...object, apiVersion: wanted.apiVersion, kind: wanted.kind, metadata: wanted.metadata }, fields };
+  return {
+    object: { ...object, apiVersion: desired.apiVersion, kind: desired.kind, metadata: desired.metadata },
+    fields,
+  };
 }
 
 /**
- * Who set what, after everything that was set by hand became ours: the next apply then takes away of it what is not wanted. Null if
+ * Who set what, after everything that was set by hand became ours: the next apply then takes away of it what is not desired. Null if
  * nothing was. As Flux itself takes over what kubectl made; server-side apply has no other way to remove what another one added.
  * `exceptData`: what others put into it stays theirs. `oursAlone`: what anybody but us set counts as set by hand.
  */
@@ -156,7 +159,7 @@ function withoutItem(
   const keys = Object.entries(JSON.parse(name.slice(2)) as Record<string, unknown>);
   return value.map((item: unknown) => {
     const fields = item as Record<string, unknown>;
-    if (!keys.every(([key, wanted]) => (fields[key] ?? defaultOf(key)) === wanted)) return item;
+    if (!keys.every(([key, value]) => (fields[key] ?? defaultOf(key)) === value)) return item;
     const inner = Object.fromEntries(Object.entries(below).filter(([key]) => !keys.some(([k]) => key === `f:${k}`)));
     return removed(item, inner, `${path}[${String(keys[0]?.[1])}]`, tell);
   });

@@ -51,14 +51,14 @@ describe('what lets the tool follow less', () => {
       of('Secret', { data: { 'b.asc': 'z', 'c.asc': 'y' } }),
       { data: { 'a.asc': null } },
     ],
-  ])('is %s, and nothing besides', (_what, live, wanted, body) => {
-    expect(mayNarrow(wanted)).toBe(true);
-    expect(narrowing(live, wanted)).toEqual(body);
+  ])('is %s, and nothing besides', (_what, live, desired, body) => {
+    expect(mayNarrow(desired)).toBe(true);
+    expect(narrowing(live, desired)).toEqual(body);
     // What is there already is not written again.
-    expect(narrowing(wanted, wanted)).toBeNull();
+    expect(narrowing(desired, desired)).toBeNull();
     const annotations = { ...live.metadata.annotations, 'fairlead.dev/reconcile': 'disabled' };
     const left = { ...live, metadata: { ...live.metadata, annotations } };
-    expect([narrowing(left, wanted), narrowing(left, wanted, true)]).toEqual([null, body]);
+    expect([narrowing(left, desired), narrowing(left, desired, true)]).toEqual([null, body]);
   });
 
   it('is not what lets it go on, or demands no signatures any more', () => {

@@ -19,22 +19,22 @@ export function mayNarrow({ kind, metadata: { name } }: KubeObject): boolean {
 }
 
 /**
- * Of what is wanted of an object that is there, only what lets the tool follow less: that it stands still, and whose signatures it
+ * Of what is desired of an object that is there, only what lets the tool follow less: that it stands still, and whose signatures it
  * demands. A merge patch; null: nothing of that differs, or somebody annotated it to be left alone, which counts unless it is `oursAlone`.
  */
-export function narrowing(live: KubeObject, wanted: KubeObject, oursAlone = false): Record<string, unknown> | null {
+export function narrowing(live: KubeObject, desired: KubeObject, oursAlone = false): Record<string, unknown> | null {
   if (!oursAlone && live.metadata.annotations?.[ANNOTATIONS.reconcile] === 'disabled') return null;
-  switch (wanted.kind) {
+  switch (desired.kind) {
     case 'GitRepository':
-      return inSpec({ ...suspended(live, wanted), ...demanded(live, wanted, 'verify') });
+      return inSpec({ ...suspended(live, desired), ...demanded(live, desired, 'verify') });
     case 'Kustomization':
-      return inSpec(suspended(live, wanted));
+      return inSpec(suspended(live, desired));
     case 'AppProject':
-      return inSpec(demanded(live, wanted, 'signatureKeys'));
+      return inSpec(demanded(live, desired, 'signatureKeys'));
     case 'Application':
-      return stopped(live, wanted);
+      return stopped(live, desired);
     case 'Secret':
-      return withdrawn(live, wanted);
+      return withdrawn(live, desired);
     default:
       return null;
   }
@@ -48,27 +48,27 @@ function inSpec(spec: Record<string, unknown>): Record<string, unknown> | null {
   return Object.keys(spec).length === 0 ? null : { spec };
 }
 
-function suspended(live: KubeObject, wanted: KubeObject): Record<string, unknown> {
-  return specOf(wanted).suspend === true && specOf(live).suspend !== true ? { suspend: true } : {};
+function suspended(live: KubeObject, desired: KubeObject): Record<string, unknown> {
+  return specOf(desired).suspend === true && specOf(live).suspend !== true ? { suspend: true } : {};
 }
 
-function demanded(live: KubeObject, wanted: KubeObject, field: 'verify' | 'signatureKeys'): Record<string, unknown> {
-  const demand = specOf(wanted)[field];
+function demanded(live: KubeObject, desired: KubeObject, field: 'verify' | 'signatureKeys'): Record<string, unknown> {
+  const demand = specOf(desired)[field];
   return demand === undefined || isDeepStrictEqual(demand, specOf(live)[field]) ? {} : { [field]: demand };
 }
 
-function stopped(live: KubeObject, wanted: KubeObject): Record<string, unknown> | null {
+function stopped(live: KubeObject, desired: KubeObject): Record<string, unknown> | null {
   const isSkipped = ({ metadata: { annotations } }: KubeObject): boolean => annotations?.[SKIP_RECONCILE] === 'true';
-  if (!isSkipped(wanted)) return null;
+  if (!isSkipped(desired)) return null;
   const isStill = isSkipped(live) && specOf(live).syncPolicy?.automated === undefined;
   if (isStill) return null;
   return { metadata: { annotations: { [SKIP_RECONCILE]: 'true' } }, spec: { syncPolicy: { automated: null } } };
 }
 
 /** Signers that count no more. */
-function withdrawn(live: KubeObject, wanted: KubeObject): Record<string, unknown> | null {
+function withdrawn(live: KubeObject, desired: KubeObject): Record<string, unknown> | null {
   const namesOf = (object: KubeObject): string[] => Object.keys((object['data'] as object | undefined) ?? {});
-  const kept = new Set(namesOf(wanted));
+  const kept = new Set(namesOf(desired));
   const gone = namesOf(live).filter((name) => !kept.has(name));
   return gone.length === 0 ? null : { data: Object.fromEntries(gone.map((name) => [name, null])) };
 }

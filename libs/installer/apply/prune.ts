@@ -19,11 +19,11 @@ export async function prune(
   objects: Objects,
   driver: ToolDriver,
   spec: GitOpsSpec,
-  wanted: readonly KubeObject[],
+  desired: readonly KubeObject[],
   inventory: readonly ObjectRef[],
 ): Promise<Pruned> {
-  const keys = new Set(wanted.map((object) => keyOf(refOf(object))));
-  const candidates = await ours(objects, driver, [...inventory, ...wanted.map(refOf)]);
+  const keys = new Set(desired.map((object) => keyOf(refOf(object))));
+  const candidates = await ours(objects, driver, [...inventory, ...desired.map(refOf)]);
   const removed: ObjectRef[] = [];
   const left: string[] = [];
   for (const live of candidates.filter((live) => !keys.has(keyOf(refOf(live)))).toSorted(lastStageFirst)) {

@@ -23,13 +23,13 @@ export interface ObjectResult {
 
 export interface Reconciliation {
   readonly results: readonly ObjectResult[];
-  /** Everything is as it is wanted, or left because somebody asked for it. */
+  /** Everything is as it is desired, or left because somebody asked for it. */
   readonly complete: boolean;
 }
 
 export interface ReconcileOptions {
-  /** `look`: nothing is written. `recreate`: workloads are deleted and made anew, whether they differ or not. */
-  readonly mode: 'look' | 'apply' | 'recreate';
+  /** `observe`: nothing is written. `recreate`: workloads are deleted and made anew, whether they differ or not. */
+  readonly mode: 'observe' | 'apply' | 'recreate';
   readonly signal: AbortSignal;
   /** Objects in which no operator's fields are honoured. */
   readonly isOursAlone?: (ref: ObjectRef) => boolean;
@@ -39,13 +39,13 @@ export interface ReconcileOptions {
 
 interface Seen {
   readonly version: string;
-  readonly wanted: string;
+  readonly desired: string;
   readonly honoured: readonly string[];
 }
 
 /**
- * The one path of installation, upgrade and repair: brings objects to what is wanted, stage by stage, and writes nothing where nothing
- * differs. What was found the same is asked for again only when its version changed, or every `fullLookMs`: a look at a cluster that
+ * The one path of installation, upgrade and repair: brings objects to what is desired, stage by stage, and writes nothing where nothing
+ * differs. What was found the same is asked for again only when its version changed, or every `fullObservationMs`: observing a cluster that
  * nobody touched is one list for each kind.
  */
 export class Reconciler {
@@ -56,29 +56,29 @@ export class Reconciler {
   constructor(
     private readonly objects: Objects,
     private readonly clock: Clock,
-    private readonly fullLookMs = 300_000,
+    private readonly fullObservationMs = 300_000,
   ) {
     this.#departures = new Departures(clock);
   }
 
-  async reconcile(wanted: readonly KubeObject[], options: ReconcileOptions): Promise<Reconciliation> {
+  async reconcile(desired: readonly KubeObject[], options: ReconcileOptions): Promise<Reconciliation> {
     const { mode, signal } = options;
     const nowMs = this.clock.monotonicMs();
-    if (nowMs - this.#lastFullMs >= this.fullLookMs) {
+    if (nowMs - this.#lastFullMs >= this.fullObservationMs) {
       this.#seen.clear();
       this.#lastFullMs = nowMs;
     }
-    const narrowed = mode === 'look' ? [] : await this.#narrow(wanted, options);
-    const versions = await this.#versions(wanted);
+    const narrowed = mode === 'observe' ? [] : await this.#narrow(desired, options);
+    const versions = await this.#versions(desired);
     const results: ObjectResult[] = [];
-    const stages = inOrder(wanted);
+    const stages = inOrder(desired);
     for (const [at, stage] of stages.entries()) {
       for (const object of stage) {
         signal.throwIfAborted();
         results.push(await this.#one(object, versions, options));
       }
-      // A look tells all that there is.
-      if (mode === 'look') continue;
+      // An observation tells all that there is.
+      if (mode === 'observe') continue;
       const stuck = results.filter(({ outcome }) => outcome === 'failed');
       // What comes later needs what comes first; but who lets go of the objects of a definition that is being deleted comes later.
       if (!stuck.every((result) => isLeaving(result) && result.ref.kind === 'CustomResourceDefinition')) {
@@ -93,7 +93,7 @@ export class Reconciler {
       }
     }
     const complete =
-      results.length === wanted.length &&
+      results.length === desired.length &&
       results.every(({ outcome }) => outcome !== 'failed' && outcome !== 'would-change');
     if (complete) return { results, complete };
     const reached = new Set(results.map(({ ref }) => keyOf(ref)));
@@ -104,9 +104,9 @@ export class Reconciler {
    * What only lets the tool follow less does not wait for what comes first in the order, and may fail: it is no part of the order that
    * anything else needs. What could not be written is tried again in order.
    */
-  async #narrow(wanted: readonly KubeObject[], { signal, isOursAlone }: ReconcileOptions): Promise<ObjectResult[]> {
+  async #narrow(desired: readonly KubeObject[], { signal, isOursAlone }: ReconcileOptions): Promise<ObjectResult[]> {
     const results: ObjectResult[] = [];
-    for (const object of wanted.filter(mayNarrow)) {
+    for (const object of desired.filter(mayNarrow)) {
       signal.throwIfAborted();
       const ref = refOf(object);
       try {
@@ -139,8 +139,8 @@ export class Reconciler {
   }
 
   /** The version of each object of ours that the server has, by key. */
-  async #versions(wanted: readonly KubeObject[]): Promise<Map<string, string>> {
-    const kinds = new Map(wanted.map(({ apiVersion, kind }) => [`${apiVersion} ${kind}`, { apiVersion, kind }]));
+  async #versions(desired: readonly KubeObject[]): Promise<Map<string, string>> {
+    const kinds = new Map(desired.map(({ apiVersion, kind }) => [`${apiVersion} ${kind}`, { apiVersion, kind }]));
     const found = new Map<string, string>();
     if (this.#seen.size === 0) return found;
     for (const kind of kinds.values()) {
@@ -150,27 +150,27 @@ export class Reconciler {
     return found;
   }
 
-  /** Its time begins with the first look that sees it leave. */
+  /** Its time begins with the first observation that sees it leave. */
   #note(ref: ObjectRef, comparison: Comparison): void {
     if (comparison.kind === 'terminating') this.#departures.seenForMs(comparison.live);
     else this.#departures.forget(ref);
   }
 
   async #one(
-    wanted: KubeObject,
+    desired: KubeObject,
     versions: ReadonlyMap<string, string>,
     { mode, isOursAlone = () => false, isContested }: ReconcileOptions,
   ): Promise<ObjectResult> {
-    const ref = refOf(wanted);
-    const digest = createHash('sha256').update(JSON.stringify(wanted)).digest('base64');
+    const ref = refOf(desired);
+    const digest = createHash('sha256').update(JSON.stringify(desired)).digest('base64');
     const seen = this.#seen.get(keyOf(ref));
-    const anew = mode === 'recreate' && CONTROLLER_KINDS.has(wanted.kind);
-    if (seen && !anew && seen.wanted === digest && seen.version === versions.get(keyOf(ref))) {
+    const anew = mode === 'recreate' && CONTROLLER_KINDS.has(desired.kind);
+    if (seen && !anew && seen.desired === digest && seen.version === versions.get(keyOf(ref))) {
       return { ref, outcome: 'same', honoured: seen.honoured };
     }
     this.#seen.delete(keyOf(ref));
     try {
-      const comparison = await compare(this.objects, wanted, isOursAlone(ref));
+      const comparison = await compare(this.objects, desired, isOursAlone(ref));
       const honoured = 'honoured' in comparison ? comparison.honoured : [];
       this.#note(ref, comparison);
       const contest = comparison.kind === 'differs' && isOursAlone(ref) ? await isContested?.(comparison.live) : null;
@@ -178,14 +178,14 @@ export class Reconciler {
       if (comparison.kind === 'left') return { ref, outcome: 'left', honoured };
       if (comparison.kind === 'same' && !anew) {
         const version = comparison.live.metadata.resourceVersion ?? '';
-        this.#seen.set(keyOf(ref), { version, wanted: digest, honoured });
+        this.#seen.set(keyOf(ref), { version, desired: digest, honoured });
         return { ref, outcome: 'same', honoured };
       }
-      if (mode === 'look') return { ref, outcome: 'would-change', honoured, ...errorOf(comparison) };
+      if (mode === 'observe') return { ref, outcome: 'would-change', honoured, ...errorOf(comparison) };
       if (anew && comparison.kind === 'refused') throw comparison.error;
       const written = anew
-        ? await recreate(this.objects, wanted, 'live' in comparison ? comparison.live : null)
-        : await write(this.objects, wanted, comparison, this.#departures);
+        ? await recreate(this.objects, desired, 'live' in comparison ? comparison.live : null)
+        : await write(this.objects, desired, comparison, this.#departures);
       const outcome = anew ? 'recreated' : outcomeOf(comparison);
       const { uid } = written.metadata;
       return { ref, outcome, honoured, ...(outcome === 'updated' || uid === undefined ? {} : { uid }) };

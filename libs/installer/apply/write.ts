@@ -11,10 +11,10 @@ const TOOL_FINALIZERS = new Set([...FLUX_FINALIZERS, ...ARGOCD_FINALIZERS]);
 /** The tool has this long to let go of what is deleted, once it was seen to be. */
 const STUCK_MS = 30_000;
 
-/** Brings an object to what is wanted. Returns it as it is then. OBJECT_IMMUTABLE for one that may not be made anew. */
+/** Brings an object to what is desired. Returns it as it is then. OBJECT_IMMUTABLE for one that may not be made anew. */
 export async function write(
   objects: Objects,
-  wanted: KubeObject,
+  desired: KubeObject,
   comparison: Comparison,
   departures: Departures,
 ): Promise<KubeObject> {
@@ -23,41 +23,41 @@ export async function write(
       await takeOver(objects, comparison.live, comparison.takeOver);
       return applyTo(objects, comparison.object);
     case 'immutable':
-      return recreate(objects, wanted, comparison.live, comparison);
+      return recreate(objects, desired, comparison.live, comparison);
     case 'refused':
       throw comparison.error;
     case 'terminating':
       await letGo(objects, comparison.live, departures);
       throw new Problem('OBJECT_TERMINATING', 'it is being deleted: it is made anew once it is gone');
     case 'missing':
-      return applyTo(objects, wanted);
+      return applyTo(objects, desired);
     case 'same':
       return comparison.live;
     case 'left':
       break;
   }
-  return wanted;
+  return desired;
 }
 
 /** Deletes an object and makes it anew, if it is of a kind that may be (or `frozen`, and ours) and nothing keeps us from deleting it. */
 export async function recreate(
   objects: Objects,
-  wanted: KubeObject,
+  desired: KubeObject,
   live: KubeObject | null,
   { error: why, frozen = false }: { readonly error?: FairleadError; readonly frozen?: boolean } = {},
 ): Promise<KubeObject> {
-  if (!frozen && !mayBeMadeAnew(wanted)) {
+  if (!frozen && !mayBeMadeAnew(desired)) {
     const what = why ? `: ${why.message}` : '';
-    throw new Problem('OBJECT_IMMUTABLE', `a ${wanted.kind} is never made anew${what}`, { cause: why });
+    throw new Problem('OBJECT_IMMUTABLE', `a ${desired.kind} is never made anew${what}`, { cause: why });
   }
   const { uid } = live?.metadata ?? {};
   if (uid !== undefined) {
     // What could not be made again, for a policy, is not deleted.
-    await objects.create(underAnotherName(wanted), true);
-    await objects.remove(refOf(wanted), { uid, dryRun: true });
-    await objects.remove(refOf(wanted), { uid });
+    await objects.create(underAnotherName(desired), true);
+    await objects.remove(refOf(desired), { uid, dryRun: true });
+    await objects.remove(refOf(desired), { uid });
   }
-  return applyTo(objects, wanted);
+  return applyTo(objects, desired);
 }
 
 function applyTo(objects: Objects, object: KubeObject): Promise<KubeObject> {

@@ -9,7 +9,7 @@ import { OWN } from '../names.js';
 import type { OwnObjects } from '../state/own-objects.js';
 import { Problem } from '../problem.js';
 
-type Wanted = Pick<BundleReference, 'digest' | 'bytes'>;
+type Desired = Pick<BundleReference, 'digest' | 'bytes'>;
 
 const KEY = HANDOVER.keys.bundle;
 
@@ -21,24 +21,24 @@ export class BundleShelf {
   constructor(private readonly own: OwnObjects) {}
 
   /** The objects of a bundle; null if it is not here. BUNDLE_UNREADABLE for one that is, and is no use. */
-  async open(wanted: Wanted): Promise<readonly KubeObject[] | null> {
-    if (this.#opened?.digest === wanted.digest) return this.#opened.objects;
+  async open(desired: Desired): Promise<readonly KubeObject[] | null> {
+    if (this.#opened?.digest === desired.digest) return this.#opened.objects;
     for (const name of [HANDOVER.bundle, OWN.good]) {
       const bytes = (await this.own.readConfigMap(name))?.binaryData[KEY];
       if (!bytes || bytes.length === 0) continue;
-      const objects = await openBundle(bytes, wanted).catch(unlessAnother);
+      const objects = await openBundle(bytes, desired).catch(unlessAnother);
       if (!objects) continue;
-      this.#opened = { digest: wanted.digest, objects };
+      this.#opened = { digest: desired.digest, objects };
       return objects;
     }
     return null;
   }
 
-  /** Why what the agent brought is not what is wanted; null if it brought nothing. */
-  async complaint(wanted: Wanted): Promise<Problem | null> {
+  /** Why what the agent brought is not what is desired; null if it brought nothing. */
+  async complaint(desired: Desired): Promise<Problem | null> {
     const bytes = (await this.own.readConfigMap(HANDOVER.bundle))?.binaryData[KEY];
     if (!bytes || bytes.length === 0) return null;
-    return openBundle(bytes, wanted).then(
+    return openBundle(bytes, desired).then(
       () => null,
       (error: unknown) => {
         if (error instanceof Problem) return error;
@@ -48,11 +48,11 @@ export class BundleShelf {
   }
 
   /** Keeps what is on the shelf as the last good one. False if it is there no more. */
-  async keepGood(wanted: Wanted): Promise<boolean> {
+  async keepGood(desired: Desired): Promise<boolean> {
     const bytes = (await this.own.readConfigMap(HANDOVER.bundle))?.binaryData[KEY];
-    const objects = bytes && (await openBundle(bytes, wanted).catch(unlessAnother));
+    const objects = bytes && (await openBundle(bytes, desired).catch(unlessAnother));
     if (!objects) return false;
-    await this.own.writeConfigMap(OWN.good, { data: { digest: wanted.digest }, binaryData: { [KEY]: bytes } });
+    await this.own.writeConfigMap(OWN.good, { data: { digest: desired.digest }, binaryData: { [KEY]: bytes } });
     return true;
   }
 }

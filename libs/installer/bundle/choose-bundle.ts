@@ -5,8 +5,8 @@ import { attemptOf } from '../task.js';
 import { Problem } from '../problem.js';
 import type { BundleShelf } from './bundle-shelf.js';
 
-/** Which bundle runs: the one that is wanted, or the last good one, because the wanted one failed or is not here yet. */
-export type Runs = 'wanted' | 'rolled-back' | 'awaited';
+/** Which bundle runs: the one that is desired, or the last good one, because the desired one failed or is not here yet. */
+export type Runs = 'desired' | 'rolled-back' | 'awaited';
 
 export interface ChosenBundle {
   readonly runs: Runs;
@@ -17,7 +17,7 @@ export interface ChosenBundle {
 interface Choice {
   /** Null: there is none that could run. */
   readonly chosen: ChosenBundle | null;
-  /** Why the wanted bundle does not run, if that is for want of a bundle that can be used. */
+  /** Why the desired bundle does not run, if that is for want of a bundle that can be used. */
   readonly missing: Problem | null;
 }
 
@@ -26,20 +26,20 @@ export async function chooseBundle(shelf: BundleShelf, held: HeldState, spec: Gi
   const { good, givenUp } = held;
   const failed = good !== null && givenUp === attemptOf(spec);
   if (!failed) {
-    const wanted = await opened(shelf, spec.bundle);
-    if (!(wanted instanceof Problem)) {
-      return { chosen: { runs: 'wanted', objects: wanted, reference: spec.bundle }, missing: null };
+    const desired = await opened(shelf, spec.bundle);
+    if (!(desired instanceof Problem)) {
+      return { chosen: { runs: 'desired', objects: desired, reference: spec.bundle }, missing: null };
     }
-    return { chosen: await lastGood(shelf, good, 'awaited'), missing: wanted };
+    return { chosen: await lastGood(shelf, good, 'awaited'), missing: desired };
   }
   return { chosen: await lastGood(shelf, good, 'rolled-back'), missing: null };
 }
 
-async function opened(shelf: BundleShelf, wanted: BundleReference): Promise<readonly KubeObject[] | Problem> {
+async function opened(shelf: BundleShelf, desired: BundleReference): Promise<readonly KubeObject[] | Problem> {
   try {
-    const objects = await shelf.open(wanted);
+    const objects = await shelf.open(desired);
     if (objects) return objects;
-    return (await shelf.complaint(wanted)) ?? new Problem('BUNDLE_MISSING', 'the bundle was not brought yet');
+    return (await shelf.complaint(desired)) ?? new Problem('BUNDLE_MISSING', 'the bundle was not brought yet');
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;

@@ -8,7 +8,7 @@ export interface ToolDriver {
   readonly tool: Tool;
   /** Where the tool runs, and our source objects are. */
   readonly namespace: string;
-  /** The bundle's objects as they are wanted here: `lockdown` as the tool itself recommends it. */
+  /** The bundle's objects as they are desired here: `lockdown` as the tool itself recommends it. */
   adapt(bundle: readonly KubeObject[], spec: GitOpsSpec): KubeObject[];
   /** Why this spec cannot be fulfilled by this tool, safely; null: it can. Nothing of the source is applied then. */
   objection(spec: GitOpsSpec): Problem | null;

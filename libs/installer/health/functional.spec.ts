@@ -51,30 +51,30 @@ function compare(ref: ObjectRef, error: string): void {
 }
 
 it('asks, waits, and cleans up when all have answered', async () => {
-  expect(await probe.look(targets, 0)).toBe('unproven');
+  expect(await probe.observe(targets, 0)).toBe('unproven');
   expect(at(asked).metadata.annotations).toEqual({ [REFRESH]: 'hard' });
   compare(own, 'not permitted');
   compare(asked, ANSWER);
-  expect(await probe.look(targets, 1_000)).toBeNull();
+  expect(await probe.observe(targets, 1_000)).toBeNull();
   expect(held.size).toBe(0);
   expect(probe.answeredMs).toBe(1_000);
 });
 
 it('a frozen controller is silent alone: whom it would have asked was not asked', async () => {
-  await probe.look(targets, 0);
-  expect(await probe.look(targets, 90_000)).toMatchObject({
+  await probe.observe(targets, 0);
+  expect(await probe.observe(targets, 90_000)).toMatchObject({
     code: 'NOT_RECONCILING',
     workloads: ['argocd-application-controller'],
   });
 });
 
 it('a frozen repo-server is told from the controller that could not reach it, and asked again', async () => {
-  await probe.look(targets, 0);
+  await probe.observe(targets, 0);
   compare(own, 'not permitted');
   compare(asked, 'rpc error: code = Unavailable desc = connection error: dial tcp: connection refused');
-  expect(await probe.look(targets, 60_000)).toBe('unproven');
+  expect(await probe.observe(targets, 60_000)).toBe('unproven');
   expect(at(asked).metadata.annotations).toEqual({ [REFRESH]: 'hard' });
-  expect(await probe.look(targets, 90_000)).toMatchObject({ workloads: ['argocd-repo-server'] });
+  expect(await probe.observe(targets, 90_000)).toMatchObject({ workloads: ['argocd-repo-server'] });
   compare(asked, ANSWER);
-  expect(await probe.look(targets, 95_000)).toBeNull();
+  expect(await probe.observe(targets, 95_000)).toBeNull();
 });

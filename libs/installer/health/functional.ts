@@ -22,7 +22,7 @@ interface Asked {
 
 /**
  * The third layer of health: a controller that is asked to reconcile an object leaves something there that tells of it. One that is
- * Running and does nothing does not. `look` never waits: it asks, and a later look reads the answer.
+ * Running and does nothing does not. `observe` never waits: it asks, and a later call reads the answer.
  */
 export class FunctionalProbe {
   #asked: Asked | null = null;
@@ -39,7 +39,7 @@ export class FunctionalProbe {
     return Number.isFinite(this.#answeredMs) ? this.#answeredMs : null;
   }
 
-  /** Asks anew at the next look, as after a restart. */
+  /** Asks anew at the next observation, as after a restart. */
   forget(): void {
     this.#asked = null;
     this.#finding = null;
@@ -47,7 +47,7 @@ export class FunctionalProbe {
   }
 
   /** What is wrong, as far as it is known now. `unproven`: nothing was answered yet, and the time to answer is not over. */
-  async look(targets: readonly ProbeTarget[], nowMs: number): Promise<Finding | 'unproven' | null> {
+  async observe(targets: readonly ProbeTarget[], nowMs: number): Promise<Finding | 'unproven' | null> {
     if (!this.#asked && nowMs - this.#answeredMs >= this.limits.everyMs) await this.#ask(targets, nowMs);
     if (this.#asked) await this.#readAnswers(this.#asked, nowMs);
     if (this.#finding) return this.#finding;

@@ -11,9 +11,9 @@ interface WorkloadStatus {
   readonly conditions?: readonly { type: string; status: string; reason?: string; message?: string }[];
 }
 
-/** The second layer of health: each Deployment and StatefulSet of the bundle is available, as it is now wanted. */
-export async function observeWorkloads(objects: Objects, wanted: readonly KubeObject[]): Promise<Finding | null> {
-  const workloads = wanted.filter(({ kind }) => CONTROLLER_KINDS.has(kind));
+/** The second layer of health: each Deployment and StatefulSet of the bundle is available, as it is now desired. */
+export async function observeWorkloads(objects: Objects, desired: readonly KubeObject[]): Promise<Finding | null> {
+  const workloads = desired.filter(({ kind }) => CONTROLLER_KINDS.has(kind));
   const unwell: { name: string; why: string }[] = [];
   for (const workload of workloads) {
     const why = unavailable(await objects.read(refOf(workload)));
@@ -34,7 +34,7 @@ export async function observeWorkloads(objects: Objects, wanted: readonly KubeOb
 /** Why a Deployment or StatefulSet is not available; null if it is. */
 export function unavailable(workload: KubeObject | null): string | null {
   if (!workload) return 'there is none';
-  const wanted = (workload['spec'] as { replicas?: number } | undefined)?.replicas ?? 1;
+  const desired = (workload['spec'] as { replicas?: number } | undefined)?.replicas ?? 1;
   const status = (workload['status'] ?? {}) as WorkloadStatus;
   if ((status.observedGeneration ?? 0) < (workload.metadata.generation ?? 0)) {
     return 'its controller has not seen its newest version';
@@ -43,9 +43,10 @@ export function unavailable(workload: KubeObject | null): string | null {
   // A StatefulSet has no conditions, only its counts.
   if (workload.kind !== 'StatefulSet' && available?.status !== 'True')
     return available?.message ?? 'it is not available';
-  if ((status.updatedReplicas ?? 0) < wanted) return `${status.updatedReplicas ?? 0} of ${wanted} replicas are updated`;
-  if ((status.availableReplicas ?? 0) < wanted) {
-    return `${status.availableReplicas ?? 0} of ${wanted} replicas are available`;
+  if ((status.updatedReplicas ?? 0) < desired)
+    return `${status.updatedReplicas ?? 0} of ${desired} replicas are updated`;
+  if ((status.availableReplicas ?? 0) < desired) {
+    return `${status.availableReplicas ?? 0} of ${desired} replicas are available`;
   }
   return null;
 }

@@ -9,9 +9,9 @@ export interface Finding {
   readonly workloads: readonly string[];
 }
 
-/** What a look at the cluster found, and what is wished of its repair. */
+/** What was observed of the cluster, and what the spec says of its repair. */
 export interface Observation {
-  /** Changes with each thing that is wanted; a new one is applied whatever `selfHeal` says, and begins at the first rung. */
+  /** Changes with each thing that is desired; a new one is applied whatever `selfHeal` says, and begins at the first rung. */
   readonly wanted: string;
   /** The cluster was once brought to that as a whole. */
   readonly applied: boolean;
@@ -36,13 +36,13 @@ export const LadderState = z.object({
   wanted: z.string(),
   /** Next rung to be tried. */
   rung: Rung,
-  /** Actions of the rung that were tried since the last healthy look. */
+  /** Actions of the rung that were tried since the last healthy observation. */
   tries: z.int().min(0),
-  /** What was wrong at the last look; null: nothing. */
+  /** What was wrong at the last observation; null: nothing. */
   layer: z.enum(['objects', 'workloads', 'functional']).nullable(),
   /** Before then nothing more is done: the last action has its time. Milliseconds since the epoch, as all times here. */
   notBeforeMs: z.number(),
-  /** When the actions of the last hour were. Kept over a healthy look, so that a slow fight ends too. */
+  /** When the actions of the last hour were. Kept over a healthy observation, so that a slow fight ends too. */
   spentMs: z.array(z.number()).max(200),
 });
 export type LadderState = z.infer<typeof LadderState>;

@@ -22,7 +22,7 @@ export interface LadderStep {
 
 /**
  * One step of the repair of a tool (docs/adr/0028-the-ladder-of-repairs.md): observe → apply → restart pods → recreate → last good
- * bundle → escalate. Pure: the caller looks, acts, and keeps the state. It never acts on a finding where repairs are not wanted, and
+ * bundle → escalate. Pure: the caller looks, acts, and keeps the state. It never acts on a finding where repairs are not desired, and
  * never more often than the budget of the hour.
  */
 export function step(
@@ -47,7 +47,7 @@ export function step(
   return acted(state, next, seen, nowMs, limits, random);
 }
 
-/** What is still true of what was held: nothing of the rungs, if something else is wanted now. */
+/** What is still true of what was held: nothing of the rungs, if something else is desired now. */
 function remembered(before: LadderState, { wanted }: Observation, nowMs: number): LadderState {
   const spentMs = before.spentMs.filter((atMs) => nowMs - atMs < HOUR_MS && atMs <= nowMs);
   if (before.wanted === wanted) return { ...before, spentMs };
@@ -68,7 +68,7 @@ function rested(state: LadderState, status: LadderStatus): LadderState {
 }
 
 /**
- * What is newly wanted is applied until it is there as a whole, at the pace of the backoff. It is no repair: no budget, and no mode
+ * What is newly desired is applied until it is there as a whole, at the pace of the backoff. It is no repair: no budget, and no mode
  * that forbids it. One that cannot be applied goes back, if there is something to go back to.
  */
 function install(

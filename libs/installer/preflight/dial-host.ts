@@ -102,11 +102,11 @@ async function connected({ host, port }: NeededHost, progress: Progress, until: 
 }
 
 /** Do its first bytes match? */
-async function answers(from: Readable, wanted: RegExp): Promise<boolean> {
+async function answers(from: Readable, pattern: RegExp): Promise<boolean> {
   let text = '';
   for await (const chunk of from as AsyncIterable<Buffer>) {
     text += chunk.toString('latin1', 0, MAX_ANSWER_BYTES - text.length);
-    if (wanted.test(text)) return true;
+    if (pattern.test(text)) return true;
     if (text.length >= MAX_ANSWER_BYTES) return false;
   }
   return false;

@@ -23,11 +23,11 @@ function preflight(options: Partial<PreflightOptions> = {}): Preflight {
   });
 }
 
-/** Asks twice: the first call begins a look if one is due, and the second tells what it found. */
-async function look(of: Preflight, hosts: readonly NeededHost[], occasion: Occasion) {
-  of.look(hosts, occasion, signal);
+/** Asks twice: the first call begins an observation if one is due, and the second tells what it found. */
+async function observe(of: Preflight, hosts: readonly NeededHost[], occasion: Occasion) {
+  of.observe(hosts, occasion, signal);
   await new Promise(setImmediate);
-  return of.look(hosts, occasion, signal);
+  return of.observe(hosts, occasion, signal);
 }
 
 beforeEach(() => {
@@ -38,48 +38,48 @@ beforeEach(() => {
 
 it('looks once while all is well, and again for another spec or other hosts', async () => {
   const one = preflight();
-  expect(one.look([registry('a')], HEALTHY, signal)).toBeNull();
-  expect(await look(one, [registry('a')], HEALTHY)).toMatchObject({ hosts: [{ host: 'a', code: 'REACHABLE' }] });
+  expect(one.observe([registry('a')], HEALTHY, signal)).toBeNull();
+  expect(await observe(one, [registry('a')], HEALTHY)).toMatchObject({ hosts: [{ host: 'a', code: 'REACHABLE' }] });
   nowMs = 24 * 60 * MINUTE_MS;
-  await look(one, [registry('a')], HEALTHY);
+  await observe(one, [registry('a')], HEALTHY);
   expect(dialled).toEqual(['a']);
-  await look(one, [registry('a')], { ...HEALTHY, spec: 'two' });
-  expect(one.look([registry('b')], HEALTHY, signal)).toBeNull();
-  await look(one, [registry('b')], HEALTHY);
+  await observe(one, [registry('a')], { ...HEALTHY, spec: 'two' });
+  expect(one.observe([registry('b')], HEALTHY, signal)).toBeNull();
+  await observe(one, [registry('b')], HEALTHY);
   expect(dialled).toEqual(['a', 'a', 'b']);
 });
 
 it('looks again after some minutes while it is not healthy, and seldom while it is though a host is away', async () => {
   const one = preflight();
-  await look(one, [registry('a')], ILL);
+  await observe(one, [registry('a')], ILL);
   nowMs += 3 * MINUTE_MS;
-  await look(one, [registry('a')], ILL);
+  await observe(one, [registry('a')], ILL);
   expect(dialled).toHaveLength(1);
   answer = { code: 'UNREACHABLE', message: 'no connection' };
   nowMs += 4 * MINUTE_MS;
-  expect(await look(one, [registry('a')], ILL)).toMatchObject({ hosts: [answer] });
+  expect(await observe(one, [registry('a')], ILL)).toMatchObject({ hosts: [answer] });
   nowMs += 10 * MINUTE_MS;
-  await look(one, [registry('a')], HEALTHY);
+  await observe(one, [registry('a')], HEALTHY);
   expect(dialled).toHaveLength(2);
   nowMs += 90 * MINUTE_MS;
-  await look(one, [registry('a')], HEALTHY);
+  await observe(one, [registry('a')], HEALTHY);
   expect(dialled).toHaveLength(3);
 });
 
 it('does not try what its own network policy forbids, and no registry where there is a proxy', async () => {
   const hosts = [git, registry('a', 5_000), registry('b')];
-  expect((await look(preflight(), hosts, HEALTHY))?.hosts.map(({ host, code }) => [host, code])).toEqual([
+  expect((await observe(preflight(), hosts, HEALTHY))?.hosts.map(({ host, code }) => [host, code])).toEqual([
     ['git.example.com:22', 'NOT_TRIED'],
     ['a:5000', 'NOT_TRIED'],
     ['b', 'REACHABLE'],
   ]);
   expect(dialled).toEqual(['b']);
-  const proxied = await look(preflight({ ports: [22, 443], behindProxy: true }), hosts, HEALTHY);
+  const proxied = await observe(preflight({ ports: [22, 443], behindProxy: true }), hosts, HEALTHY);
   expect(proxied?.hosts.map(({ code }) => code)).toEqual(['REACHABLE', 'NOT_TRIED', 'NOT_TRIED']);
   expect(proxied?.hosts[2]?.message).toBe('not tried: a proxy is set');
 });
 
-it('has a few dials under way at once, and one look', async () => {
+it('has a few dials under way at once, and one observation', async () => {
   let under = 0;
   let most = 0;
   const one = new Preflight({ ports: [443], behindProxy: false }, clock, async () => {
@@ -89,15 +89,15 @@ it('has a few dials under way at once, and one look', async () => {
     return answer;
   });
   const hosts = Array.from({ length: 16 }, (_, at) => registry(`r${at}`));
-  await expect.poll(() => one.look(hosts, HEALTHY, signal)?.hosts.length, { interval: 5, timeout: 20_000 }).toBe(16);
+  await expect.poll(() => one.observe(hosts, HEALTHY, signal)?.hosts.length, { interval: 5, timeout: 20_000 }).toBe(16);
   expect(most).toBe(4);
 });
 
-it('tells nothing of a look that was ended', async () => {
+it('tells nothing of an observation that was ended', async () => {
   const one = preflight();
   const stop = new AbortController();
-  one.look([registry('a')], HEALTHY, stop.signal);
+  one.observe([registry('a')], HEALTHY, stop.signal);
   stop.abort();
   await new Promise(setImmediate);
-  expect(one.look([registry('a')], HEALTHY, stop.signal)).toBeNull();
+  expect(one.observe([registry('a')], HEALTHY, stop.signal)).toBeNull();
 });

@@ -36,11 +36,11 @@ export interface Occasion {
   readonly healthy: boolean;
 }
 
-interface Looked {
+interface Observed {
   readonly key: string;
   readonly report: PreflightReport;
   readonly atMs: number;
-  /** Drawn once, so that clusters do not look in step. */
+  /** Drawn once, so that clusters do not observe in step. */
   readonly jitter: number;
 }
 
@@ -48,8 +48,8 @@ interface Looked {
 export class Preflight {
   readonly #limits: PreflightLimits;
   readonly #dial: (target: NeededHost, signal: AbortSignal) => Promise<Seen>;
-  #looked: Looked | null = null;
-  #looking = false;
+  #observed: Observed | null = null;
+  #observing = false;
 
   constructor(
     private readonly options: PreflightOptions,
@@ -61,34 +61,34 @@ export class Preflight {
     this.#dial = dial;
   }
 
-  /** What is known of these hosts; null: not yet. Where it is due a look begins, and a later call tells what it found. */
-  look(hosts: readonly NeededHost[], occasion: Occasion, signal: AbortSignal): PreflightReport | null {
+  /** What is known of these hosts; null: not yet. Where it is due an observation begins, and a later call tells what it found. */
+  observe(hosts: readonly NeededHost[], occasion: Occasion, signal: AbortSignal): PreflightReport | null {
     const key = JSON.stringify([occasion.spec, hosts]);
-    if (!this.#looking && hosts.length > 0 && this.#isDue(key, occasion)) void this.#lookAt(hosts, key, signal);
-    return this.#looked?.key === key ? this.#looked.report : null;
+    if (!this.#observing && hosts.length > 0 && this.#isDue(key, occasion)) void this.#observe(hosts, key, signal);
+    return this.#observed?.key === key ? this.#observed.report : null;
   }
 
   #isDue(key: string, { healthy }: Occasion): boolean {
-    const looked = this.#looked;
-    if (looked?.key !== key) return true;
-    if (healthy && !looked.report.hosts.some(isMissing)) return false;
+    const observed = this.#observed;
+    if (observed?.key !== key) return true;
+    if (healthy && !observed.report.hosts.some(isMissing)) return false;
     const everyMs = healthy ? this.#limits.seldomMs : this.#limits.againMs;
-    return this.clock.monotonicMs() - looked.atMs >= everyMs * looked.jitter;
+    return this.clock.monotonicMs() - observed.atMs >= everyMs * observed.jitter;
   }
 
   /** Never rejects. */
-  async #lookAt(hosts: readonly NeededHost[], key: string, signal: AbortSignal): Promise<void> {
-    this.#looking = true;
+  async #observe(hosts: readonly NeededHost[], key: string, signal: AbortSignal): Promise<void> {
+    this.#observing = true;
     const seen: HostReach[] = [];
     for (let at = 0; at < hosts.length; at += this.#limits.atOnce) {
       const some = hosts.slice(at, at + this.#limits.atOnce);
       seen.push(...(await Promise.all(some.map((target) => this.#reach(target, signal)))));
     }
-    this.#looking = false;
+    this.#observing = false;
     if (signal.aborted) return;
     const at = new Date(this.clock.nowMs()).toISOString();
     const jitter = 0.75 + Math.random() / 2;
-    this.#looked = { key, report: { at, hosts: seen }, atMs: this.clock.monotonicMs(), jitter };
+    this.#observed = { key, report: { at, hosts: seen }, atMs: this.clock.monotonicMs(), jitter };
   }
 
   async #reach(target: NeededHost, signal: AbortSignal): Promise<HostReach> {

@@ -14,7 +14,7 @@ import { emptySources, othersObjectsOf, releaseObjects, stopControllers, toolPod
 import { foreignObjectsIn } from './foreign-objects.js';
 
 /**
- * Takes one step of the removal that is wanted; what was done is seen in the cluster, so that any step may be the first after a restart.
+ * Takes one step of the removal that is desired; what was done is seen in the cluster, so that any step may be the first after a restart.
  * `keep` only takes our labels off. `tool` stops the controllers before anything that they watch goes, so that nothing which they
  * deployed goes with it. `everything` has them delete what our source deployed first.
  */

@@ -13,7 +13,7 @@ import type { Clock } from '@fairlead/clock';
 import type { HeldState } from '../state/state-keeper.js';
 import type { OwnObjects } from '../state/own-objects.js';
 
-/** What one look at the cluster has to say. */
+/** What one observation of the cluster has to say. */
 export interface Told {
   readonly phase: Phase;
   readonly problem: { readonly code: string; readonly message: string } | null;

@@ -33,7 +33,7 @@ export const HeldState = z.object({
   bundleDigest: z.string().nullable(),
   /** The last one that became healthy: its bytes are kept beside this. */
   good: z.object({ digest: z.string(), bytes: z.int() }).nullable(),
-  /** A bundle that did not become healthy: it is not tried again before another one is wanted. */
+  /** A bundle that did not become healthy: it is not tried again before another one is desired. */
   givenUp: z.string().nullable(),
   /** What we made, or are about to make. */
   inventory: z.array(Ref).max(4_000),

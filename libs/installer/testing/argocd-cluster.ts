@@ -45,7 +45,7 @@ export function useArgocdCluster() {
       const state = stateOf(nextRevision(), null, { remove: 'everything' });
       await handOver(cluster.objects, await handoverOf(cluster.authority, state));
     },
-    /** What was wanted last stands, and nothing is wrong. */
+    /** What was desired last stands, and nothing is wrong. */
     healthy: (more: Record<string, unknown> = {}) =>
       cluster.report((report) =>
         expect(report).toMatchObject({ phase: 'healthy', appliedRevision: revision, problem: null, ...more }),

@@ -38,7 +38,7 @@ interface Blocker {
 
 /**
  * Finds the admission webhooks that keep us from writing, and gets past those that are dead (docs/adr/0028): where the API server says that
- * it could not call a webhook, nobody is there to answer for it, and repairs are wanted, the namespaces of the tool and of the
+ * it could not call a webhook, nobody is there to answer for it, and repairs are desired, the namespaces of the tool and of the
  * installer are taken out of its `namespaceSelector`, and of no other's. One that answers no is a policy: it is told, with what to do,
  * and never touched.
  */
@@ -61,12 +61,12 @@ export class WebhookWatch {
   /** What webhooks have to do with writes that failed; null: nothing. */
   async blocking(
     results: readonly ObjectResult[],
-    wanted: readonly KubeObject[],
+    desiredObjects: readonly KubeObject[],
     namespaces: readonly string[],
     mayExempt: boolean,
   ): Promise<Finding | null> {
     const first = results.find(({ error }) => (error?.httpStatus ?? 0) >= 400);
-    const object = wanted.find((object) => first && keyOf(refOf(object)) === keyOf(first.ref));
+    const object = desiredObjects.find((object) => first && keyOf(refOf(object)) === keyOf(first.ref));
     if (!first || !object) return null;
     const blockers = await this.#blockersOf(object);
     if (blockers.length === 0) return null;
@@ -216,7 +216,7 @@ interface BlockedWriter {
   readonly webhooks: WebhookWatch;
   readonly drivers: readonly ToolDriver[];
   readonly logger: Logger;
-  /** What is wanted, as far as it is known. */
+  /** What is desired, as far as it is known. */
   readonly desired: DesiredState | null;
 }
 

@@ -41,11 +41,11 @@ const MAX_SOCKETS = 8;
 
 export function createKubeApi({ access, userAgent, deadlineMs = 15_000 }: KubeApiOptions): KubeApi {
   const connections = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS });
-  const send = (wish: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
-    const { method = 'GET', body, contentType, accept, guard } = wish;
+  const send = (request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
+    const { method = 'GET', body, contentType, accept, guard } = request;
     return openKube(access, {
       method,
-      path: pathOf(wish),
+      path: pathOf(request),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(contentType === undefined ? {} : { contentType }),
       ...(accept === undefined ? {} : { accept }),
@@ -56,26 +56,26 @@ export function createKubeApi({ access, userAgent, deadlineMs = 15_000 }: KubeAp
     });
   };
   return {
-    call: async <T>(wish: KubeRequest) => {
+    call: async <T>(request: KubeRequest) => {
       try {
-        const answer = await send(wish, AbortSignal.timeout(deadlineMs));
+        const answer = await send(request, AbortSignal.timeout(deadlineMs));
         const body = await readText(answer, MAX_ANSWER_BYTES);
         const status = answer.statusCode ?? 0;
-        if (status < 200 || status > 299) throw statusError(status, body, wish.what);
+        if (status < 200 || status > 299) throw statusError(status, body, request.what);
         return JSON.parse(body) as T;
       } catch (error) {
-        throw kubeError(error, wish.what);
+        throw kubeError(error, request.what);
       }
     },
-    lines: async function* lines(wish, signal) {
+    lines: async function* lines(request, signal) {
       try {
-        const answer = await send(wish, signal);
+        const answer = await send(request, signal);
         const status = answer.statusCode ?? 0;
         if (status < 200 || status > 299)
-          throw statusError(status, await readText(answer, MAX_ANSWER_BYTES), wish.what);
+          throw statusError(status, await readText(answer, MAX_ANSWER_BYTES), request.what);
         yield* linesOf(answer);
       } catch (error) {
-        if (!signal.aborted) throw kubeError(error, wish.what);
+        if (!signal.aborted) throw kubeError(error, request.what);
       }
     },
     [Symbol.dispose]: () => connections.destroy(),

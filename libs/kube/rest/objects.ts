@@ -18,7 +18,7 @@ export type Patch =
 export interface Objects {
   read(ref: ObjectRef): Promise<KubeObject | null>;
   /** Server-side apply. */
-  apply(object: KubeObject, wish: ApplyRequest): Promise<KubeObject>;
+  apply(object: KubeObject, options: ApplyRequest): Promise<KubeObject>;
   create(object: KubeObject, dryRun?: boolean): Promise<KubeObject>;
   patch(ref: ObjectRef, patch: Patch, fieldManager: string): Promise<KubeObject>;
   /** False if there is none. With a uid, only that one. */
@@ -78,8 +78,8 @@ function objectsOf(api: KubeApi, discovery: Discovery, guard?: () => void): Obje
       throw new FairleadError('NOT_FOUND', `the API server does not serve ${ref.kind} of ${ref.apiVersion}`);
     return `${collection(resource, ref.namespace)}/${encodeURIComponent(ref.name)}`;
   };
-  const call = (wish: KubeRequest): Promise<KubeObject> => api.call<KubeObject>(wish);
-  const write = (wish: KubeRequest): Promise<KubeObject> => call(guard ? { ...wish, guard } : wish);
+  const call = (request: KubeRequest): Promise<KubeObject> => api.call<KubeObject>(request);
+  const write = (request: KubeRequest): Promise<KubeObject> => call(guard ? { ...request, guard } : request);
   return {
     read: (ref) => orNull(async () => call({ path: await at(ref), what: `reading ${shown(ref)}` })),
     apply: async (object, { fieldManager, force = false, dryRun = false }) =>
@@ -133,14 +133,14 @@ async function listAll(api: KubeApi, discovery: Discovery, kind: KindRef, option
   const items: KubeObject[] = [];
   let page = '';
   do {
-    const wish: KubeRequest = {
+    const request: KubeRequest = {
       path: collection(resource, options.namespace),
       query: { ...selectors(options), limit: PAGE, ...(page === '' ? {} : { continue: page }) },
       what: `listing ${kind.kind}`,
       ...(options.metadataOnly === true ? { accept: METADATA_ONLY } : {}),
     };
     // Its definition may have been deleted since it was discovered.
-    const answer = await orNull(() => api.call<ListAnswer>(wish));
+    const answer = await orNull(() => api.call<ListAnswer>(request));
     // Items of a list do not say what they are.
     items.push(...(answer?.items ?? []).map((item) => ({ ...item, apiVersion: kind.apiVersion, kind: kind.kind })));
     page = answer?.metadata?.continue ?? '';

@@ -22,7 +22,7 @@ const MAX_PAGES = 1_000;
 /** Where a consumer begins: with what is told from now on, at a moment, or with a number of the stream. */
 export type StartsAt = { readonly now: true } | { readonly time: Date } | { readonly number: number };
 
-export interface WantedConsumer {
+export interface ConsumerSpec {
   readonly subscriberId: string;
   /** Subjects of the stream, none of which overlaps another one. */
   readonly subjects: readonly string[];
@@ -38,7 +38,7 @@ export class SubscriberConsumers {
   constructor(private readonly nats: NatsConnection) {}
 
   /** Makes it; one that is there already stays where it is. UNAVAILABLE. */
-  async ensure({ subscriberId, subjects, startsAt }: WantedConsumer): Promise<void> {
+  async ensure({ subscriberId, subjects, startsAt }: ConsumerSpec): Promise<void> {
     const name = subscriberConsumer(subscriberId);
     const config = {
       name,

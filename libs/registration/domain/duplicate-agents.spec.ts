@@ -7,7 +7,7 @@ const one = new Map<string, number>();
 /** Looks every second from `fromS` until `toS`; when something was told, in seconds. */
 function told(agents: DuplicateAgents, several: ReadonlyMap<string, number>, fromS: number, toS: number): number[] {
   const at: number[] = [];
-  for (let s = fromS; s <= toS; s += 1) if (agents.look(several, s * 1_000).includes('shop')) at.push(s);
+  for (let s = fromS; s <= toS; s += 1) if (agents.observe(several, s * 1_000).includes('shop')) at.push(s);
   return at;
 }
 

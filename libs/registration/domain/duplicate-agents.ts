@@ -33,7 +33,7 @@ export class DuplicateAgents {
   }
 
   /** What is to be told now. `several` is how many processes at once, for each cluster with too many; look every second or so. */
-  look(several: ReadonlyMap<string, number>, nowMs: number): string[] {
+  observe(several: ReadonlyMap<string, number>, nowMs: number): string[] {
     const news: string[] = [];
     for (const [clusterId, count] of several) {
       const seen = this.#seen.get(clusterId) ?? { lastMs: nowMs, togetherMs: 0, reported: 0 };

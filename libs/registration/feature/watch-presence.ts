@@ -58,7 +58,7 @@ function lookOut(index: PresenceIndex, onCrowd: (crowd: Crowd) => Promise<void>,
       [copies, countsOf(false)],
       [surplus, countsOf(true)],
     ] as const) {
-      for (const clusterId of duplicates.look(counts, nowMs)) {
+      for (const clusterId of duplicates.observe(counts, nowMs)) {
         onCrowd(crowds.get(clusterId) as Crowd).catch((error: unknown) => {
           logger.error('event.not_recorded', { subject: `cluster/${clusterId}`, err: error });
           duplicates.forget(clusterId);

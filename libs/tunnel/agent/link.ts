@@ -202,8 +202,8 @@ export class Link {
     }
   }
 
-  #refill(wanted: number): void {
-    while (this.#parked < wanted && this.#parked + this.#inUse < LIMITS.tunnelsPerLink && this.#usable) this.#park();
+  #refill(desired: number): void {
+    while (this.#parked < desired && this.#parked + this.#inUse < LIMITS.tunnelsPerLink && this.#usable) this.#park();
   }
 
   get #usable(): boolean {

@@ -52,7 +52,7 @@ export interface TrustEnd {
   take(trust: SignedTrust): Promise<number | null>;
 }
 
-/** Where what is wanted of the cluster goes, unread. */
+/** Where what is desired of the cluster goes, unread. */
 export interface DesiredStateEnd {
   /** Of what it has; 0: nothing, or it wants to be told again. */
   readonly revision: number;

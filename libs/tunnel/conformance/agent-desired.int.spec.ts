@@ -5,7 +5,7 @@ import { eventually } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAgentFacingReplica, type AgentFacingReplica, type AgentLink } from './scripted-replica.js';
 
-const LOOK_MS = 100;
+const OBSERVE_MS = 100;
 
 let installation: TestInstallation;
 let replica: AgentFacingReplica;
@@ -37,7 +37,7 @@ beforeEach(async () => {
     ['fairlead-installer-report', {}],
   ]);
   replica = await startAgentFacingReplica(installation.authority);
-  const handover = { maps: namespace, lookMs: LOOK_MS };
+  const handover = { maps: namespace, observeMs: OBSERVE_MS };
   agent = await installation.startAgent({ replicas: [], endpoints: [replica.address], apiPort: 1, handover });
   link = replica.links[0] as AgentLink;
 });

@@ -5,7 +5,7 @@ import { SpareTunnels } from './spare-tunnels.js';
 describe('the spare tunnels of a link', () => {
   it('are one while nothing happens, and one use alone asks for nothing', () => {
     const spare = new SpareTunnels();
-    expect(spare.wanted).toBe(1);
+    expect(spare.desired).toBe(1);
     // The agent parks the next one by itself.
     expect(spare.used(1)).toBe(0);
     expect(spare.calm(1)).toBe(0);
@@ -17,7 +17,7 @@ describe('the spare tunnels of a link', () => {
     // Two are on their way, four are wanted.
     expect(spare.missed(0)).toBe(2);
     for (let i = 0; i < 10; i += 1) expect(spare.missed(0)).toBeGreaterThan(0);
-    expect(spare.wanted).toBe(LIMITS.maxSpareTunnels);
+    expect(spare.desired).toBe(LIMITS.maxSpareTunnels);
   });
 
   it('are asked for many at once, when half of them are used', () => {
@@ -35,11 +35,11 @@ describe('the spare tunnels of a link', () => {
     const spare = new SpareTunnels();
     spare.missed(0);
     spare.missed(0);
-    expect(spare.wanted).toBe(4);
+    expect(spare.desired).toBe(4);
     // Somebody waited in this while.
     expect(spare.calm(4)).toBe(0);
     expect(spare.calm(4)).toBe(2);
     expect(spare.calm(2)).toBe(1);
-    expect(spare.wanted).toBe(1);
+    expect(spare.desired).toBe(1);
   });
 });

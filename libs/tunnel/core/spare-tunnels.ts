@@ -5,26 +5,26 @@ import { LIMITS } from './limits.js';
  * each time somebody had to wait for one, half as many after each calm while. Pure.
  */
 export class SpareTunnels {
-  #wanted = 1;
+  #desired = 1;
   /** Asked for, and not here yet. */
   #coming = 0;
   #waited = false;
 
-  get wanted(): number {
-    return this.#wanted;
+  get desired(): number {
+    return this.#desired;
   }
 
   /** Somebody came and there was none. Returns how many to ask the agent for. */
   missed(parked: number): number {
     this.#waited = true;
-    this.#wanted = Math.min(this.#wanted * 2, LIMITS.maxSpareTunnels);
-    return this.#ask(Math.max(1, this.#wanted - parked - this.#coming));
+    this.#desired = Math.min(this.#desired * 2, LIMITS.maxSpareTunnels);
+    return this.#ask(Math.max(1, this.#desired - parked - this.#coming));
   }
 
   /** One was used. Returns how many to ask for: many at once, or none. */
   used(parked: number): number {
-    const missing = this.#wanted - parked - this.#coming;
-    return missing > this.#wanted / 2 ? this.#ask(missing) : 0;
+    const missing = this.#desired - parked - this.#coming;
+    return missing > this.#desired / 2 ? this.#ask(missing) : 0;
   }
 
   arrived(): void {
@@ -35,9 +35,9 @@ export class SpareTunnels {
   calm(parked: number): number {
     // An agent at its limit parks less than it was asked for.
     this.#coming = 0;
-    if (!this.#waited) this.#wanted = Math.max(1, Math.floor(this.#wanted / 2));
+    if (!this.#waited) this.#desired = Math.max(1, Math.floor(this.#desired / 2));
     this.#waited = false;
-    return Math.max(0, parked - this.#wanted);
+    return Math.max(0, parked - this.#desired);
   }
 
   #ask(count: number): number {

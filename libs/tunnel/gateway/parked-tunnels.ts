@@ -160,7 +160,7 @@ export class ParkedTunnels {
       unwatch();
       endStream(stream);
     }
-    if (this.#spare.wanted > 1 || !this.#calm) return;
+    if (this.#spare.desired > 1 || !this.#calm) return;
     clearInterval(this.#calm);
     this.#calm = null;
   }

@@ -53,7 +53,7 @@ export const argocd: ToolDriver = {
     const body = { status: { operationState: null } };
     await objects.patch(ref, { type: 'merge', body }, `${FIELD_MANAGER}-request`);
   },
-  probes: (_wish: GitOpsSpec) => argocdProbes(),
+  probes: (_spec: GitOpsSpec) => argocdProbes(),
   finalizers: ARGOCD_FINALIZERS,
   isOursAlone,
   contested: inCatalog,
@@ -80,8 +80,8 @@ function hasFetched(states: ApplicationStates | null): boolean | null {
   return states.source.ready === false && isUnverified(states.source) ? true : states.source.ready;
 }
 
-function isOf({ kind, name }: ObjectRef, wanted: string): boolean {
-  return kind === APPLICATION.kind && name === wanted;
+function isOf({ kind, name }: ObjectRef, expected: string): boolean {
+  return kind === APPLICATION.kind && name === expected;
 }
 
 /** What is trusted, and what is followed for it; and the project of Applications that name none, as long as it is to let nothing through. */

@@ -38,7 +38,7 @@ export class DeployKeys {
     parseRepositoryPath(spec.path);
     const { database, onCommitted } = this.runtime;
     const known = await readFrom(database, (manager) => findDeployKey(manager, tenantId, spec));
-    if (known && isWanted(known, spec, fingerprint)) return toDeployKey(known);
+    if (known && isAsSpecified(known, spec, fingerprint)) return toDeployKey(known);
     const key = await inTransaction(database, async (manager) => {
       await assertHost(manager, tenantId, spec.hostId);
       // First, since it makes others wait who want the same.
@@ -91,7 +91,7 @@ export class DeployKeys {
     const found = await findDeployKey(manager, tenantId, spec);
     const before = found && (await lockDeployKey(manager, found.id));
     if (before && isSame(before, spec, fingerprint)) {
-      if (isWanted(before, spec, fingerprint)) return before;
+      if (isAsSpecified(before, spec, fingerprint)) return before;
       const change = { ...SETTLED, state: 'wanted', stateSince: this.runtime.now() } as const;
       await updateDeployKey(manager, before.id, change);
       return { ...before, ...change };
@@ -134,7 +134,7 @@ function isSame(key: StoredDeployKey, spec: DeployKeySpec, fingerprint: string):
   return key.fingerprint === fingerprint && key.hostId === spec.hostId && key.path === spec.path;
 }
 
-function isWanted(key: StoredDeployKey, spec: DeployKeySpec, fingerprint: string): boolean {
+function isAsSpecified(key: StoredDeployKey, spec: DeployKeySpec, fingerprint: string): boolean {
   return isSame(key, spec, fingerprint) && key.state !== 'removing' && key.state !== 'removed';
 }
 

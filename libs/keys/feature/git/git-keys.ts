@@ -39,7 +39,7 @@ export interface GitKeys {
   readonly hostKeys: HostKeys;
   readonly deployKeys: DeployKeys;
   readonly repositories: Repositories;
-  /** To be disposed of: works on the deploy keys that are wanted. */
+  /** To be disposed of: works on the deploy keys that are desired. */
   startLoop(): DeployKeyLoop;
 }
 

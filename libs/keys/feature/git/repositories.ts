@@ -40,16 +40,16 @@ export class Repositories {
   ) {}
 
   /**
-   * What is there, or is made if it is wished and the host was configured for it; and whether its deploy keys can be kept, which only
+   * What is there, or is made if that is asked for and the host was configured for it; and whether its deploy keys can be kept, which only
    * now can be found out. NOT_FOUND, GIT_RIGHTS_MISSING, RATE_LIMITED and what else a host fails with.
    */
-  async open(tenantId: string, wish: RepositoryRequest): Promise<OpenedRepository> {
-    const path = parseRepositoryPath(wish.path);
-    const host = await readFrom(this.runtime.database, (manager) => existingHost(manager, tenantId, wish.host));
+  async open(tenantId: string, request: RepositoryRequest): Promise<OpenedRepository> {
+    const path = parseRepositoryPath(request.path);
+    const host = await readFrom(this.runtime.database, (manager) => existingHost(manager, tenantId, request.host));
     this.#assertMayAsk(host);
     try {
       await using remote = await this.access.open(host);
-      const opened = await this.#open(host, remote, path, wish);
+      const opened = await this.#open(host, remote, path, request);
       await this.problems.clear(host);
       return opened;
     } catch (error) {
@@ -63,18 +63,18 @@ export class Repositories {
     host: StoredGitHost,
     remote: GitHost,
     path: RepositoryPath,
-    wish: RepositoryRequest,
+    request: RepositoryRequest,
   ): Promise<OpenedRepository> {
     const found = await asked(() => remote.findRepository(path));
     if (found.state === 'unknown') {
-      const sshUrl = usualSshUrl(host, wish.path);
+      const sshUrl = usualSshUrl(host, request.path);
       return { hostId: host.id, created: false, sshUrl, defaultBranch: null, keysByHand: isByHand(host), head: null };
     }
-    const made = found.state === 'found' ? found.repository : await this.#create(host, remote, path, wish);
+    const made = found.state === 'found' ? found.repository : await this.#create(host, remote, path, request);
     await this.#checkRights(host, remote, path);
     const { defaultBranch } = made;
     const sshUrl = await asked(async () => clusterSshUrl(host, made.sshUrl));
-    const head = wish.branch === undefined ? null : await headOf(remote, path, wish.branch);
+    const head = request.branch === undefined ? null : await headOf(remote, path, request.branch);
     const created = found.state === 'absent';
     return { hostId: host.id, created, sshUrl, defaultBranch, keysByHand: isByHand(host), head };
   }

@@ -100,7 +100,7 @@ export class RoutePublisher {
 
   async #writeDifference(): Promise<void> {
     const { nc, registry, heartbeat } = this.#options;
-    const wanted = new Map(
+    const desired = new Map(
       registry
         .all()
         .filter(({ leaving }) => !leaving)
@@ -109,13 +109,13 @@ export class RoutePublisher {
           return [routeKeys.session(heartbeat.credential, lease), lease];
         }),
     );
-    for (const [key, lease] of wanted) {
+    for (const [key, lease] of desired) {
       if (this.#published.get(key) === lease.pod) continue;
       await putKv(nc, BUCKETS.routes, key, lease);
       this.#published.set(key, lease.pod);
     }
     for (const key of this.#published.keys()) {
-      if (wanted.has(key)) continue;
+      if (desired.has(key)) continue;
       await deleteKv(nc, BUCKETS.routes, key);
       this.#published.delete(key);
     }
