@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { findingLine } from './finding-line.js';
 
-it('keeps what a stranger said to one line that moves no cursor', () => {
+it('keeps what somebody foreign said to one line that moves no cursor', () => {
   const finding = { check: 'tls', subject: 'gw:443', ok: false, detail: 'said\r\n\u001b[2Jok   pin\u009b1A\u202e' };
   expect(findingLine({ ...finding, remedy: 'look\u0007' })).toBe(
     'FAIL  tls         gw:443: said ?[2Jok pin?1A?\n      what to do  look?\n',

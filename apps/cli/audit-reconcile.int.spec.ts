@@ -104,19 +104,19 @@ describe('audit reconcile', () => {
   });
 
   it('tells what the same users did meanwhile that is not in the file', async () => {
-    const [known, stranger, elsewhere, later] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+    const [known, unlisted, elsewhere, later] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
     const brokeOff = randomUUID();
     const log = [
       outcome(known),
       outcome(brokeOff, 0),
-      intent(stranger),
-      outcome(stranger),
+      intent(unlisted),
+      outcome(unlisted),
       outcome(elsewhere, 200, { user: 'somebody-else' }),
       outcome(later, 200, { at: at(500) }),
     ];
     const { status, out } = await reconcile([told(known), told(brokeOff, { at: at(20), status: null })], log);
     expect(status).toBe(0);
-    expect(out).toContain(`1 in the log and not in the file:\n  ${stranger}\n`);
+    expect(out).toContain(`1 in the log and not in the file:\n  ${unlisted}\n`);
   });
 
   it('waits for what is still missing, page by page', async () => {

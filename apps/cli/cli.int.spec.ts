@@ -282,8 +282,8 @@ describe('cluster', () => {
       { findings: [{ ok: true }, { check: 'cluster' }] },
     ]);
     await fairlead(['logout']);
-    const strangers = await fairlead(['doctor', 'sick']);
-    expect([strangers.status, strangers.out]).toEqual([1, expect.stringContaining('you are not logged in') as string]);
+    const loggedOut = await fairlead(['doctor', 'sick']);
+    expect([loggedOut.status, loggedOut.out]).toEqual([1, expect.stringContaining('you are not logged in') as string]);
     await logIn();
     await fairlead(['cluster', 'delete', 'sick', '--yes']);
   });

@@ -20,7 +20,7 @@ const complaints: string[] = [];
 const logger: Logger = { ...silentLogger, error: (event) => void complaints.push(event) };
 let crashes: Crashes;
 
-// As the process does it: what the doors report goes into events of the catalog.
+// As the process does it: what the doors report goes into events of the catalogue.
 beforeAll(async () => {
   crashes = collectCrashes();
   installation = await startInstallation();
@@ -48,7 +48,7 @@ async function ask(method: string, path: string): Promise<number | undefined> {
   return headers[':status'];
 }
 
-it.each([17, 16_000])('answers a stranger with a method of %d letters, and reports it', async (length) => {
+it.each([17, 16_000])('answers the unauthenticated with a method of %d letters, and reports it', async (length) => {
   const before = replica.refusals.length;
   expect(await ask('A'.repeat(length), '/')).toBe(401);
   expect(await ask('GET', '/')).toBe(401);
@@ -56,7 +56,7 @@ it.each([17, 16_000])('answers a stranger with a method of %d letters, and repor
   expect([complaints, crashes.seen]).toEqual([[], []]);
 });
 
-it('answers a stranger with a path as long as a head may be', async () => {
+it('answers the unauthenticated with a path as long as a head may be', async () => {
   expect(await ask('GET', `/clusters/${'a'.repeat(32_000)}/api`)).toBe(401);
   expect([complaints, crashes.seen]).toEqual([[], []]);
 });

@@ -4,11 +4,11 @@ import { messageOf } from '@fairlead/errors';
 import type { AdministratorUse, GatewayEvents, Refusal, StreamEvent } from '@fairlead/gateway';
 import type { Logger } from '@fairlead/observability';
 
-/** As long as the catalog lets them be. Strangers choose what is in them before anybody knows who they are. */
+/** As long as the catalogue lets them be. The unauthenticated choose what is in them before anybody knows who they are. */
 const LONGEST = { subject: 256, actor: 256, asGroups: 32, address: 64, reason: 64, door: 32, method: 16 };
 
 /**
- * What a replica reports, as events of the catalog. Never throws: what strangers can make as long as they like is cut,
+ * What a replica reports, as events of the catalogue. Never throws: what the unauthenticated can make as long as they like is cut,
  * and an event that does not match its schema all the same is lost, and logged once of each type.
  */
 export function gatewayEvents(publisher: EventPublisher, gateway: string, logger: Logger): GatewayEvents {

@@ -37,7 +37,7 @@ async function reaches(from: readonly string[], host: string, port: number): Pro
 const [api, keys, registration] = [['deploy/fairlead-api'], ['deploy/fairlead-keys'], ['deploy/fairlead-registration']];
 const gateway = ['fairlead-gateway-a-0'];
 const neighbour = ['bystander'];
-const stranger = ['-n', ELSEWHERE, 'bystander'];
+const foreign = ['-n', ELSEWHERE, 'bystander'];
 const svc = (name: string): string => `${name}.${NAMESPACE}.svc`;
 
 type Pair = readonly [string, readonly string[], string, number];
@@ -48,8 +48,8 @@ const NEEDED: readonly Pair[] = [
   ['keys to Postgres', keys, svc('fairlead-postgres'), 5432],
   ['registration to Postgres', registration, svc('fairlead-postgres'), 5432],
   ['a gateway to a relay', gateway, svc('fairlead-gateway-relay'), 7445],
-  ['a stranger to the admin API', stranger, svc('fairlead-api'), 443],
-  ['a stranger to the Kubernetes API door', stranger, svc('fairlead-gateway'), 7443],
+  ['a foreign pod to the admin API', foreign, svc('fairlead-api'), 443],
+  ['a foreign pod to the Kubernetes API door', foreign, svc('fairlead-gateway'), 7443],
 ];
 
 const FORBIDDEN: readonly Pair[] = [
@@ -61,8 +61,8 @@ const FORBIDDEN: readonly Pair[] = [
   ['registration to the admin API', registration, svc('fairlead-api'), 443],
   ['a neighbour to NATS', neighbour, svc('fairlead-nats'), 4222],
   ['a neighbour to Postgres', neighbour, svc('fairlead-postgres'), 5432],
-  ['a stranger to NATS', stranger, svc('fairlead-nats'), 4222],
-  ['a stranger to a relay', stranger, svc('fairlead-gateway-relay'), 7445],
+  ['a foreign pod to NATS', foreign, svc('fairlead-nats'), 4222],
+  ['a foreign pod to a relay', foreign, svc('fairlead-gateway-relay'), 7445],
 ];
 
 describe('the profile single on a real node', () => {

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 it.each(FLOOD_SCENARIOS.filter(({ letter }) => CHOSEN.has(letter)).map((each) => [each.title, each] as const))(
-  'a flood of %s from a hundred strangers costs memory within bounds, and them their connections',
+  'a flood of %s from a hundred unauthenticated peers costs memory within bounds, and them their connections',
   async (_, scenario) => {
     const findings = new Findings(SCALED);
     await world.whole();

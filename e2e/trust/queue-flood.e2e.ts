@@ -5,7 +5,7 @@ import { NO_WORLD } from './scenarios/index.js';
 import { queueFlood } from './scenarios/queue-flood.js';
 import { SCALED } from './sizes.js';
 
-it('strangers fill the queue to its bound, learn nothing, and keep nobody with a token out', async () => {
+it('the unauthenticated fill the queue to its bound, learn nothing, and keep nobody with a token out', async () => {
   const findings = new Findings(SCALED);
   await queueFlood.run(NO_WORLD, SCALED, findings);
   expect(findings.faults.join('\n')).toBe('');

@@ -69,9 +69,9 @@ describe('an agent behind a proxy', () => {
       writeFile(join(credentials, name), text, { mode: 0o600 });
     await Promise.all([write('username', 'agent\n'), write('password', STALE)]);
     const env = { HTTPS_PROXY: `https://localhost:${port}`, FAIRLEAD_PROXY_CREDENTIALS_DIR: credentials };
-    const stranger = ending.use(await startLooseAgent(running.stack, { invitation, env }));
-    expect(await reasonOf(stranger, /agent\.enrolment\.failed/)).toContain('self-signed certificate');
-    await stranger[Symbol.asyncDispose]();
+    const foreign = ending.use(await startLooseAgent(running.stack, { invitation, env }));
+    expect(await reasonOf(foreign, /agent\.enrolment\.failed/)).toContain('self-signed certificate');
+    await foreign[Symbol.asyncDispose]();
     const trusting = { ...env, NODE_EXTRA_CA_CERTS: scratch.file('proxy.pem') };
     const agent = ending.use(await startLooseAgent(running.stack, { invitation, env: trusting }));
     expect(await reasonOf(agent, /agent\.enrolment\.failed/)).toContain('it refuses the user and password');
@@ -79,7 +79,7 @@ describe('an agent behind a proxy', () => {
     await agent.event('link.established');
     await eventually(() => isOnline('behind'), { timeoutMs: 60_000 });
     expect(proxy.lines.join('\n')).toMatch(/CONNECT/);
-    const said = [...agent.watch.lines, ...stranger.watch.lines].join('\n');
+    const said = [...agent.watch.lines, ...foreign.watch.lines].join('\n');
     expect(said).not.toMatch(new RegExp(`${PASSWORD}|${STALE}|${btoa(`agent:${PASSWORD}`)}`));
   });
 

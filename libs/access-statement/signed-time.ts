@@ -1,6 +1,6 @@
 /**
- * The time, which is never earlier than any that was signed: setting a clock back brings no statement back. What is told has been verified before, so a
- * stranger moves nothing; how far ahead it may be is the teller's to bound.
+ * The time, which is never earlier than any that was signed: setting a clock back brings no statement back. What is told has been verified before, so who is
+ * untrusted moves nothing; how far ahead it may be is the teller's to bound.
  */
 export class SignedTime {
   readonly #clockMs: () => number;

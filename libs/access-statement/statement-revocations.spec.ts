@@ -111,8 +111,8 @@ describe('a signed list', () => {
       const envelope = await signStatementRevocations(document, await signer(by));
       await expect(open(envelope)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
     }
-    const stranger = await signStatementRevocations(document, await signer('access-statements', await testAuthority()));
-    await expect(open(stranger)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+    const foreign = await signStatementRevocations(document, await signer('access-statements', await testAuthority()));
+    await expect(open(foreign)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
     const statements = packEnvelope(await signStatement('fairlead access statement v1', document, await signer()));
     await expect(open(statements)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
   });

@@ -132,7 +132,7 @@ describe('a first login', () => {
     expect(await refusal({ token: (await idToken()).token })).toContain('begun elsewhere');
   });
 
-  it('tells strangers apart from users in events, and none of what was in a token', async () => {
+  it('tells the unauthenticated apart from users in events, and none of what was in a token', async () => {
     await put({ requiredClaims: { hd: 'corp.example' } });
     expect(await refusal({ token: await corp.sign({ aud: 'else', hd: 'secret-hd' }) })).toContain('another audience');
     expect(await refusal(await idToken({ hd: 'secret-hd' }))).toContain('required claim hd');

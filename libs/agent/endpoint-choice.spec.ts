@@ -37,7 +37,7 @@ it('takes one that no other link of ours uses or tries', () => {
   expect(choice.pick()).toBe(taken[0]);
 });
 
-it('takes the one whose trouble is longest ago, of those that are used alike', () => {
+it('takes the one whose last problem is longest ago, of those that are used alike', () => {
   for (const endpoint of own) {
     nowMs += 1;
     choice.avoid(endpoint, 'left');
@@ -68,7 +68,7 @@ it('dials active ones of its region first, others next, draining ones then, and 
   });
   expect(order(6)).toEqual(['near', 'near', 'far', 'far', 'left', 'left']);
   expect(order(8).sort()).toEqual(['a', 'a', 'b', 'b', 'c', 'c', 'former', 'former']);
-  // All of them are away by now: the one whose trouble is longest ago.
+  // All of them are away by now: the one whose last problem is longest ago.
   expect(order(2)).toEqual(['near', 'far']);
   nowMs += 60_000;
   expect(choice.pick().host).toBe('near');
@@ -87,7 +87,7 @@ it('without a region of its own takes all active ones alike, and those of no reg
   expect(order(3)).toEqual(['eu', 'eu', 'any']);
 });
 
-it('dials by weight, also long after one was in trouble', () => {
+it('dials by weight, also long after one had a problem', () => {
   choice.follow({ endpoints: [named('light'), named('heavy', { weight: 9 })] });
   const share = (): number => {
     const picked = Array.from({ length: 2_000 }, () => choice.pick().host);

@@ -44,7 +44,7 @@ export class EndpointChoice {
   /** Links and dials of ours, by endpoint. */
   readonly #used = new Map<string, number>();
   /** When an endpoint last failed us or drained, monotonic milliseconds. */
-  readonly #troubled = new Map<string, number>();
+  readonly #lastProblemMs = new Map<string, number>();
   /** What came of the dials since it last worked, by `COUNTS`. */
   readonly #missed = new Map<string, number>();
   /** Named at any time: an import manifest's own that was is left when it no longer is. */
@@ -83,7 +83,7 @@ export class EndpointChoice {
 
   /**
    * Of the lowest rank that is open, or else of all: the endpoint fewest of our links use or try; of those, the one whose last
-   * trouble is longest ago; then at random, by weight.
+   * problem is longest ago; then at random, by weight.
    */
   pick(): Endpoint {
     return this.#best(this.#lowestOpen(this.#ranked) ?? this.#ranked).endpoint;
@@ -119,7 +119,7 @@ export class EndpointChoice {
   /** It failed us, or wants to be left. */
   avoid(endpoint: Endpoint, miss: Miss): void {
     const name = nameOf(endpoint);
-    this.#troubled.set(name, this.#clock.monotonicMs());
+    this.#lastProblemMs.set(name, this.#clock.monotonicMs());
     this.#missed.set(name, (this.#missed.get(name) ?? 0) + COUNTS[miss]);
   }
 
@@ -150,7 +150,7 @@ export class EndpointChoice {
   #isAway({ endpoint }: Ranked): boolean {
     const name = nameOf(endpoint);
     if ((this.#missed.get(name) ?? 0) < AWAY) return false;
-    return this.#clock.monotonicMs() - (this.#troubled.get(name) ?? 0) < AWAY_MS;
+    return this.#clock.monotonicMs() - (this.#lastProblemMs.get(name) ?? 0) < AWAY_MS;
   }
 
   #best(among: readonly Ranked[]): Ranked {
@@ -158,14 +158,16 @@ export class EndpointChoice {
     // By the smallest of exponential variates, each is the first as often as its weight says.
     const order = new Map(among.map((each) => [each, -Math.log(1 - this.#random()) / each.weight]));
     const orderOf = (each: Ranked): number => order.get(each) ?? 0;
-    const trouble = (each: Ranked): number => this.#troubleOf(each);
-    const sorted = among.toSorted((a, b) => load(a) - load(b) || trouble(a) - trouble(b) || orderOf(a) - orderOf(b));
+    const lastProblem = (each: Ranked): number => this.#lastProblemOf(each);
+    const sorted = among.toSorted(
+      (a, b) => load(a) - load(b) || lastProblem(a) - lastProblem(b) || orderOf(a) - orderOf(b),
+    );
     return sorted[0] as Ranked;
   }
 
-  /** Of those that are named, an old trouble would outweigh all weights for good. */
-  #troubleOf({ endpoint, rank }: Ranked): number {
-    const atMs = this.#troubled.get(nameOf(endpoint)) ?? 0;
+  /** Of those that are named, an old problem would outweigh all weights for good. */
+  #lastProblemOf({ endpoint, rank }: Ranked): number {
+    const atMs = this.#lastProblemMs.get(nameOf(endpoint)) ?? 0;
     return rank < RANK.old && this.#clock.monotonicMs() - atMs >= AWAY_MS ? 0 : atMs;
   }
 }

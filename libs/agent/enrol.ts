@@ -189,7 +189,7 @@ async function discover(
 }
 
 /**
- * The first certificate of a text, written anew: what a stranger sends need not be a certificate, and a second one behind
+ * The first certificate of a text, written anew: what an untrusted peer sends need not be a certificate, and a second one behind
  * a pinned one would be trusted with it.
  */
 function onlyCertificate(pem: string): string | null {

@@ -32,7 +32,7 @@ it('ends a connection whose certificate cannot be read, and none whose certifica
   expect(kept.destroy).not.toHaveBeenCalled();
 });
 
-it('takes no new connection of that kind, and does not call one that broke a stranger’s', () => {
+it('takes no new connection of that kind, and does not call one that broke a foreign one', () => {
   const kept = connection(good);
   expect(unlessRevoked(kept.connection, {})).toBe(kept.connection);
   for (const [refused, code] of [

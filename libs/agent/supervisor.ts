@@ -67,7 +67,7 @@ export class LinkSupervisor {
   readonly #trust: AgentTrust;
   readonly #statements: AgentStatements;
   readonly #revocations: AgentRevocations;
-  readonly #strangers: UntrustedEndpoints;
+  readonly #untrusted: UntrustedEndpoints;
   readonly #clockSkew: ClockSkew;
   readonly #facts: FactsFeed;
   readonly #standing = new StandingConnections();
@@ -94,7 +94,7 @@ export class LinkSupervisor {
     this.#revocations = new AgentRevocations({ ...judging, clock: this.#clock });
     this.#statements = new AgentStatements({ ...judging, required, revocations: this.#revocations });
     this.#endpoints = new FollowedEndpoints(this.#identity, options.endpoints, options.region, this.#clock);
-    this.#strangers = new UntrustedEndpoints(() => this.#endpoints.choice.size, options.logger);
+    this.#untrusted = new UntrustedEndpoints(() => this.#endpoints.choice.size, options.logger);
     this.#clockSkew = new ClockSkew(options.logger, this.#clock);
     this.#facts = withRequiredStatements(feedOf(options.facts), this.#statements);
     void this.#facts.current().then(({ region }) => this.#endpoints.locate(region));
@@ -152,7 +152,7 @@ export class LinkSupervisor {
 
   readiness(): readonly Check[] {
     const { links } = this.#options;
-    const detail = `${this.#links.size} of ${links} links${this.#degraded.size > 0 ? '; degraded: every dial reaches the same replica' : ''}${this.#strangers.only ? '; no gateway proves itself to the roots held here' : ''}`;
+    const detail = `${this.#links.size} of ${links} links${this.#degraded.size > 0 ? '; degraded: every dial reaches the same replica' : ''}${this.#untrusted.only ? '; no gateway proves itself to the roots held here' : ''}`;
     return [{ name: 'links', ok: this.#links.size > 0 && !this.#leaving, detail: this.#leaving ? 'ending' : detail }];
   }
 
@@ -240,7 +240,7 @@ export class LinkSupervisor {
     // They may have changed between its Hello and now.
     link.tellFacts(await this.#facts.current());
     context.onLinked();
-    this.#strangers.linked();
+    this.#untrusted.linked();
     logger.info('link.established', { gateway: gatewayId, endpoint: nameOf(endpoint), links: this.#links.size });
     const beganMs = this.#clock.monotonicMs();
     const over = new AbortController();
@@ -329,7 +329,7 @@ export class LinkSupervisor {
     const level = refused ? 'error' : 'warn';
     if (refused && this.#links.size === 0) this.#refused();
     this.#options.logger.log(level, 'link.failed', { endpoint, attempt, code: failure.code, reason: failure.message });
-    return this.#strangers.met(failure, this.#links.size, this.#trust.version) ? 'refused' : outcome;
+    return this.#untrusted.met(failure, this.#links.size, this.#trust.version) ? 'refused' : outcome;
   }
 
   /** Another pod may have renewed what a gateway will not have any more. */

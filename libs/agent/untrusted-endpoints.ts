@@ -17,7 +17,7 @@ export class UntrustedEndpoints {
     this.#logger = logger;
   }
 
-  /** Were there only strangers for a while? */
+  /** Were all of them untrusted for a while? */
   get only(): boolean {
     return this.#met >= this.#enough;
   }
@@ -30,7 +30,7 @@ export class UntrustedEndpoints {
     this.#met = 0;
   }
 
-  /** A dial failed while so many links stood: true if it met a stranger, as all do. Then only a person can help. */
+  /** A dial failed while so many links stood: true if it met an untrusted one, as all do. Then only a person can help. */
   met({ code }: FairleadError, links: number, trustVersion: number): boolean {
     if (code !== 'UNTRUSTED_PEER' || links > 0) return false;
     this.#met += 1;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startScriptedApi, type ScriptedApi } from './testing/scripted-api.js';
 
 /** Of one address, for connections on which no token was accepted. */
-const PLACES = 1_024;
+const LIMIT = 1_024;
 /** Those who never say a word stay for so long: until all have come, and others were tried beside them, on a busy machine too. */
 const SILENT_MS = 30_000;
 
@@ -41,7 +41,7 @@ async function isServed(localAddress: string): Promise<boolean> {
   return served;
 }
 
-it('who shows no token has so many places of one address, and takes none from others or from who was let in', async () => {
+it('who shows no token has a limit of one address, and takes none from others or from who was let in', async () => {
   const known = dial('127.0.0.1');
   let heard = '';
   known.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
@@ -50,7 +50,7 @@ it('who shows no token has so many places of one address, and takes none from ot
   ask();
   await eventually(() => expect(heard.match(/HTTP\/1\.1 200/g)).toHaveLength(1));
   const crowd: Socket[] = [];
-  for (let n = 0; n < PLACES + 10; n += 1) {
+  for (let n = 0; n < LIMIT + 10; n += 1) {
     crowd.push(
       netConnect({ port: api.port, host: '127.0.0.1', localAddress: '127.0.0.1' }).on('error', () => undefined),
     );
@@ -62,7 +62,7 @@ it('who shows no token has so many places of one address, and takes none from ot
   expect([await isServed('127.0.0.1'), await isServed('127.0.0.2')]).toEqual([false, true]);
   ask();
   await eventually(() => expect(heard.match(/HTTP\/1\.1 200/g)).toHaveLength(2));
-  // They never say a word: the server ends them itself, and their places are free again.
+  // They never say a word: the server ends them itself, and they count no more.
   const silent = (): number => crowd.filter(({ destroyed }) => !destroyed).length;
   await eventually(() => expect(silent()).toBe(0), { timeoutMs: 2 * SILENT_MS });
   expect(await isServed('127.0.0.1')).toBe(true);

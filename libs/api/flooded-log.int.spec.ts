@@ -46,9 +46,9 @@ it('has few lines of requests without a token, says how many are missing, and on
     await Promise.all(Array.from({ length: 10 }, () => ask('/nothing/here')));
     expect(await ask('/v1/clusters', { authorization })).toBe(200);
   }
-  const strangers = (): Line[] => told('api.request').filter(({ user }) => user === undefined);
-  expect(strangers().length).toBeGreaterThanOrEqual(BURST);
-  expect(strangers().length).toBeLessThanOrEqual(mostSince(startedMs));
+  const unauthenticated = (): Line[] => told('api.request').filter(({ user }) => user === undefined);
+  expect(unauthenticated().length).toBeGreaterThanOrEqual(BURST);
+  expect(unauthenticated().length).toBeLessThanOrEqual(mostSince(startedMs));
   expect(told('api.request').filter(({ user }) => user !== undefined)).toHaveLength(FLOOD / 10);
   let more = 0;
   await expect
@@ -56,12 +56,12 @@ it('has few lines of requests without a token, says how many are missing, and on
       async () => {
         more += 1;
         await ask('/nothing/here');
-        return strangers().length + suppressed(strangers()) >= FLOOD + more - 1;
+        return unauthenticated().length + suppressed(unauthenticated()) >= FLOOD + more - 1;
       },
       { timeout: 20_000 },
     )
     .toBe(true);
-  expect(strangers().length).toBeLessThanOrEqual(mostSince(startedMs));
+  expect(unauthenticated().length).toBeLessThanOrEqual(mostSince(startedMs));
 });
 
 it('has few stacks of a fault that somebody found a way to', async () => {

@@ -19,7 +19,7 @@ export type LastError = z.infer<typeof LastError>;
 export const LinkProblem = LastError.omit({ replica: true }).extend({ clusterId: ClusterId });
 export type LinkProblem = z.infer<typeof LinkProblem>;
 /** In one report, at most one of each cluster. */
-export const MAX_TROUBLES = 200;
+export const MAX_LINK_PROBLEMS = 200;
 
 const Uid = z.string().regex(/^[A-Za-z0-9-]{1,64}$/);
 

@@ -24,7 +24,7 @@ import {
   NewIdentity,
 } from './enrol.js';
 import { ClusterFacts, MAX_CLUSTER_FACTS } from './facts.js';
-import { LinkProblem, MAX_TROUBLES } from './presence.js';
+import { LinkProblem, MAX_LINK_PROBLEMS } from './presence.js';
 import { EndedPassages, PassageEnd, PassageFilter, PassageList, PassagePage } from './open-passages.js';
 import { EnrolmentPlaceText, TextPlace } from './place.js';
 import { ifRevision } from './revision.js';
@@ -212,10 +212,10 @@ export const registrationRpc = {
   /** The manifest of an agent that has no token and waits to be adopted. */
   adoptionManifest: rpc('adoption-manifest', ['api'], z.object({}), z.object({ manifest: Manifest })),
   /** What went wrong with links at the calling gateway. Subject tenant: NO_TENANT, because these are many clusters. */
-  reportTroubles: rpc(
+  reportLinkProblems: rpc(
     'report-troubles',
     ['gateway'],
-    z.object({ troubles: z.array(LinkProblem).max(MAX_TROUBLES) }),
+    z.object({ troubles: z.array(LinkProblem).max(MAX_LINK_PROBLEMS) }),
     z.object({}),
   ),
   /**

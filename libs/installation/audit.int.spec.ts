@@ -218,8 +218,8 @@ describe('what goes through the doors is on record', () => {
   it('a refusal, whoever it was', async () => {
     expect((await call({ path: PODS, token: null })).status).toBe(401);
     expect((await call({ path: '/clusters/none/api/v1/namespaces/shop/pods/refused-0' })).status).toBe(404);
-    const [stranger] = await audited(1, ({ status }) => status === 401);
-    expect(stranger).toMatchObject({ identity: null, tenantId: '_', cluster: 'demo', cause: 'UNAUTHENTICATED' });
+    const [unauthenticated] = await audited(1, ({ status }) => status === 401);
+    expect(unauthenticated).toMatchObject({ identity: null, tenantId: '_', cluster: 'demo', cause: 'UNAUTHENTICATED' });
     const [known] = await audited(1, named('refused-0'));
     expect(known).toMatchObject({ decision: 'refused', status: 404, identity: { name: 'admin' }, clusterId: null });
   });

@@ -105,11 +105,11 @@ async function metric(registry: Registry, name: string, labels: Record<string, s
 }
 
 describe('who may come', () => {
-  it('a stranger does not get past the handshake', async () => {
-    const stranger = await testAuthority();
+  it('a foreign certificate does not get past the handshake', async () => {
+    const foreignAuthority = await testAuthority();
     const { clientId } = await installation.addClient(null);
     const expired = await clientCertificate(installation.authority, clientId, new Date(Date.now() - 1_000));
-    for (const certificate of [undefined, await clientCertificate(stranger, clientId), expired]) {
+    for (const certificate of [undefined, await clientCertificate(foreignAuthority, clientId), expired]) {
       await expect(through(certificate)).rejects.toThrow(/ECONNRESET|no answer|alert|disconnected/i);
     }
     await eventually(() => expect(gateway.refusals.map(({ code }) => code)).toHaveLength(3));

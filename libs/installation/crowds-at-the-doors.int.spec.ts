@@ -7,7 +7,7 @@ import { callDoor } from './kube-client.js';
 import { rawDoor } from './raw-client.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
-/** Beyond the places that one address has. */
+/** Beyond the limit that one address has. */
 const TOO_MANY = 20;
 /** The largest crowd that says nothing has to be there until it was counted, however slow the machine is; by default 10 s. */
 const HEADERS_TIMEOUT_MS = 60_000;
@@ -60,12 +60,12 @@ async function isHeard(port: number, localAddress: string): Promise<boolean> {
 }
 
 it.each([
-  { door: 'the Kubernetes API door', places: 2_048, portOf: () => replica.gateway.door.port },
-  { door: 'the CONNECT door', places: 275, portOf: () => replica.gateway.connect?.port ?? 0 },
-  { door: 'the replicas’ own door', places: 256, portOf: () => replica.gateway.relay.port },
-])('who proves nothing at $door has $places places from one address, and leaves the others’', async (each) => {
+  { door: 'the Kubernetes API door', limit: 2_048, portOf: () => replica.gateway.door.port },
+  { door: 'the CONNECT door', limit: 275, portOf: () => replica.gateway.connect?.port ?? 0 },
+  { door: 'the replicas’ own door', limit: 256, portOf: () => replica.gateway.relay.port },
+])('who proves nothing at $door has a limit of $limit from one address, and leaves the others’', async (each) => {
   const port = each.portOf();
-  const sockets = await silence(port, each.places + TOO_MANY);
+  const sockets = await silence(port, each.limit + TOO_MANY);
   const closed = (): number => sockets.filter((socket) => socket.closed || socket.destroyed).length;
   for (const socket of sockets) socket.resume();
   await eventually(() => expect(closed()).toBe(TOO_MANY));

@@ -169,7 +169,7 @@ describe('odd requests', () => {
     for (const token of [linked.installation.token, 'wrong']) {
       let session = await openSession();
       for (let i = 0; i < 200; i += 1) {
-        // A refusal ends a stranger's session: what is asked on it from then on fails here, and reaches nobody.
+        // A refusal ends the session of an unauthenticated peer: what is asked on it from then on fails here, and reaches nobody.
         if (session.closed || session.destroyed) session = await openSession();
         const stream = session.request({ ':path': '/clusters/demo/api', authorization: `Bearer ${token}` });
         stream.on('error', () => undefined);

@@ -87,13 +87,13 @@ it.each(AgentLinkService.methods.map(({ name }) => name))('%s, with a certificat
 });
 
 it('Renew tells somebody with a certificate of their own making nothing about the cluster it names', async () => {
-  const stranger = await testAuthority();
+  const foreign = await testAuthority();
   const { clusterId } = installation.cluster;
   const claims = [
-    await stranger.agent(clusterId),
-    await stranger.agent(clusterId, { generation: 0 }),
-    await stranger.agent(clusterId, { generation: 99 }),
-    await stranger.agent('00000000-0000-4000-8000-000000000000'),
+    await foreign.agent(clusterId),
+    await foreign.agent(clusterId, { generation: 0 }),
+    await foreign.agent(clusterId, { generation: 99 }),
+    await foreign.agent('00000000-0000-4000-8000-000000000000'),
   ];
   const answers = [];
   for (const claim of claims) answers.push(await answerTo('Renew', await renewal(claim)));

@@ -30,7 +30,7 @@ export interface Replica {
   /** What was told of the administrator's token. */
   readonly administrators: AdministratorUse[];
   /** What it reported to registration. */
-  readonly troubles: LinkProblem[];
+  readonly problems: LinkProblem[];
   readonly facts: ClusterFacts[];
   stop(): Promise<void>;
 }
@@ -129,7 +129,7 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
   const refusals: Refusal[] = [];
   const streams: StreamEvent[] = [];
   const administrators: AdministratorUse[] = [];
-  const troubles: LinkProblem[] = [];
+  const problems: LinkProblem[] = [];
   const facts: ClusterFacts[] = [];
   const audit =
     options.audit && (await openAudit({ ...options.audit, replica: name }, registry, options.logger ?? silentLogger));
@@ -138,7 +138,7 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
       credential: name,
       nc,
       audit,
-      rpc: signingRpc(asked, name, troubles, facts),
+      rpc: signingRpc(asked, name, problems, facts),
       events: {
         agentConnected: (session) => events?.agentConnected(session),
         agentDisconnected: (session) => events?.agentDisconnected(session),
@@ -188,5 +188,5 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
     await gateway.stop();
     await audit?.[Symbol.asyncDispose]();
   };
-  return { name, gateway, registry, refusals, streams, administrators, troubles, facts, stop };
+  return { name, gateway, registry, refusals, streams, administrators, problems, facts, stop };
 }

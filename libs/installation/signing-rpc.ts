@@ -28,11 +28,11 @@ export interface Asked {
   readonly gitops: TestGitops;
 }
 
-/** `keys`, `gitops`, and registration's ear for troubles and facts, as far as a replica needs them here; the real service is exercised by its own tests and by e2e. */
+/** `keys`, `gitops`, and registration's ear for link problems and facts, as far as a replica needs them here; the real service is exercised by its own tests and by e2e. */
 export function signingRpc(
   { ca, gitops }: Asked,
   replica: string,
-  troubles: LinkProblem[] = [],
+  problems: LinkProblem[] = [],
   facts: ClusterFacts[] = [],
 ): RpcClient {
   const answer = ({ service, method }: Rpc, tenantId: string, input: unknown): Promise<unknown> => {
@@ -56,7 +56,7 @@ export function signingRpc(
         for (const held of (input as Held).held) ca.acknowledged.push({ replica, ...held });
         return Promise.resolve({});
       case 'report-troubles':
-        troubles.push(...(input as { troubles: LinkProblem[] }).troubles);
+        problems.push(...(input as { troubles: LinkProblem[] }).troubles);
         return Promise.resolve({});
       case 'report-facts':
         facts.push(...(input as { clusters: ClusterFacts[] }).clusters);

@@ -166,7 +166,7 @@ describe('a request at the Kubernetes API door', () => {
     }
   });
 
-  it('of a stranger says no more than that it was refused', async () => {
+  it('of an unauthenticated peer says no more than that it was refused', async () => {
     await callDoor(installation, b, { token: 'wrong', headers: ['Traceparent', TRACEPARENT] });
     expect(await treeOf(TRACE_ID, 1)).toEqual(['gateway-b: GET (server)']);
     expect(named('GET').attributes).toEqual({

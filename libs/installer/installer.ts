@@ -47,7 +47,7 @@ export interface InstallerProcess {
   readonly history: History;
 }
 
-/** Acts on signed desired state, and on nothing else (docs/adr/0026). Each `cycle` is one look, at most one repair, and a report. */
+/** Acts on signed desired state, and on nothing else (docs/adr/0026). Each `cycle` is one observation, at most one repair, and a report. */
 export class Installer {
   readonly #parts: ToolKeeperParts;
   readonly #writer: ReportWriter;
@@ -93,14 +93,14 @@ export class Installer {
    */
   async cycle(signal: AbortSignal): Promise<InstallerReport> {
     try {
-      return await this.#look(signal);
+      return await this.#observe(signal);
     } catch (error) {
       if (error instanceof FairleadError && !signal.aborted) await this.#unblock(error);
       throw error;
     }
   }
 
-  async #look(signal: AbortSignal): Promise<InstallerReport> {
+  async #observe(signal: AbortSignal): Promise<InstallerReport> {
     const refused = await this.#takeHandover();
     const { desired } = this.#parts.keeper.held;
     const told = await this.#bring(desired, signal);
@@ -159,11 +159,11 @@ export class Installer {
       this.options.logger.info('installer.desired_state', { revision: held.desired?.revision });
       history.record('observed', '', `revision ${held.desired?.revision} is wanted`);
     }
-    for (const trouble of refused) this.#refuse(trouble);
+    for (const problem of refused) this.#refuse(problem);
     return refused[0] ?? null;
   }
 
-  /** Repairs do not wait for it: a webhook may be in its way, and it is tried again at each look. */
+  /** Repairs do not wait for it: a webhook may be in its way, and it is tried again at each observation. */
   async #raiseHighWater(): Promise<void> {
     const { objects, installed, logger } = this.options;
     const next = raised(this.#highWater, this.#parts.keeper.held, installed.clusterId);
@@ -177,11 +177,11 @@ export class Installer {
     }
   }
 
-  #refuse(trouble: Problem): Problem {
-    const { code, message } = trouble;
+  #refuse(problem: Problem): Problem {
+    const { code, message } = problem;
     const isNews = this.#parts.history.recordOnce('refused', '', `${code}: ${message}`);
     if (isNews) this.options.logger.warn('installer.refused', { code, reason: message });
-    return trouble;
+    return problem;
   }
 
   #report(told: Told): InstallerReport {

@@ -211,7 +211,7 @@ describe('renewal', () => {
     });
   });
 
-  it('refuses an older enrolment, a gateway and a stranger', async () => {
+  it('refuses an older enrolment, a gateway and who is foreign', async () => {
     const agent = await enrolled();
     const { csr } = await freshCsr();
     await issuer.signAgent(registration, 'default', { clusterId: agent.clusterId, generation: 2, csr });
@@ -225,8 +225,8 @@ describe('renewal', () => {
       code: 'CERTIFICATE_REFUSED',
     });
     const foreign = await (await testAuthority()).agent(agent.clusterId, { generation: 2 });
-    const stranger = await renewal({ key: foreign.privateKeyPem, chain: [...foreign.chain] });
-    await expect(issuer.renewAgent(gatewayA, stranger)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+    const byForeignKey = await renewal({ key: foreign.privateKeyPem, chain: [...foreign.chain] });
+    await expect(issuer.renewAgent(gatewayA, byForeignKey)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
   });
 
   it('takes an expired certificate within the recovery window, and none after it', async () => {

@@ -51,7 +51,7 @@ export class NetworkConcurrencyLimit {
     this.#limit = new ConcurrencyLimit({ total, perKey: perNetwork });
   }
 
-  /** What gives the place back, which counts once; null if there is none left. */
+  /** What takes it off the count, once; null if the limit is reached. */
   take(address: string): (() => void) | null {
     return this.#limit.take(networkOf(address));
   }

@@ -15,7 +15,7 @@ it('tells connections from one port of a client to two addresses of ours apart',
     const second = await dial(server, clients, '127.0.0.2', first.client.localPort);
     expect(first.client.localPort).toBe(second.client.localPort);
     for (const { accepted } of [first, second]) connections.admit(accepted);
-    // Both places were given back: there are two again, and no third.
+    // Both count no more: there may be two again, and no third.
     for (const host of ['127.0.0.1', '127.0.0.2'])
       expect((await dial(server, clients, host)).accepted.destroyed).toBe(false);
     expect((await dial(server, clients, '127.0.0.1')).accepted.destroyed).toBe(true);
@@ -25,7 +25,7 @@ it('tells connections from one port of a client to two addresses of ours apart',
   }
 });
 
-it('ends the connections whose handshake takes too long, which Node would leave open, and gives their places back', async () => {
+it('ends the connections whose handshake takes too long, which Node would leave open, and counts them no more', async () => {
   const server = createTlsServer({ handshakeTimeout: 50 });
   const connections = new HandshakingConnections(server, { total: 10, perNetwork: 1 });
   server.listen(0, '127.0.0.1');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RateLimitedEvents } from './rate-limited-events.js';
 
-it('tells a burst, then some, and then how many it kept; strangers use up nobody else’s', () => {
+it('tells a burst, then some, and then how many it kept; the unauthenticated use up nobody else’s', () => {
   let nowMs = 0;
   const rate = new RateLimitedEvents({ burst: 3, perSecond: 0.1 }, { monotonicMs: () => nowMs });
   expect(Array.from({ length: 10 }, () => rate.take(null))).toEqual([

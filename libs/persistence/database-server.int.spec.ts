@@ -180,9 +180,9 @@ describe('a database URL', () => {
 describe('the role of one service', () => {
   it("cannot read, change or become another's", async () => {
     const owner = open(keys, { url: securedUrl(), caFile: files.caFile });
-    const stranger = open(registration, { url: securedUrl(registration), caFile: files.caFile });
+    const other = open(registration, { url: securedUrl(registration), caFile: files.caFile });
     await connectDatabase(owner, silentLogger, AbortSignal.timeout(20_000));
-    await connectDatabase(stranger, silentLogger, AbortSignal.timeout(20_000));
+    await connectDatabase(other, silentLogger, AbortSignal.timeout(20_000));
     await owner.query('create table keys.authorities (id int)');
     for (const statement of [
       'select * from keys.authorities',
@@ -200,13 +200,13 @@ describe('the role of one service', () => {
       "select pg_read_file('pg_hba.conf')",
       "copy (select 1) to program 'true'",
     ]) {
-      const refused = stranger.query(statement).then(
+      const refused = other.query(statement).then(
         () => 'it may',
         (error: { code?: string }) => error.code,
       );
       expect({ statement, code: await refused }).toEqual({ statement, code: '42501' });
     }
-    await Promise.all([owner.destroy(), stranger.destroy()]);
+    await Promise.all([owner.destroy(), other.destroy()]);
   });
 
   it('is admitted to no other database', async () => {

@@ -9,7 +9,7 @@ const window = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Da
 
 let old: Authority;
 let next: Authority;
-let stranger: Authority;
+let foreign: Authority;
 /** Of the old root; of the next one, with the old one's certificate for it. */
 let oldChain: string[];
 let nextChain: string[];
@@ -25,7 +25,7 @@ async function chainOf(root: Authority, cross: readonly string[] = []): Promise<
 beforeAll(async () => {
   // All of one name, as two roots of an installation are.
   const named = { commonName: 'the root', ...window };
-  [old, next, stranger] = await Promise.all([createRoot(named), createRoot(named), createRoot(named)]);
+  [old, next, foreign] = await Promise.all([createRoot(named), createRoot(named), createRoot(named)]);
   oldChain = await chainOf(old);
   nextChain = await chainOf(next, [await crossSign(old, next.certificatePem, window)]);
 });
@@ -45,7 +45,7 @@ describe('the root of a chain', () => {
   it('is the old one, by its certificate for the next, for who knows no other', () => {
     expect(rootOf(nextChain, [old.certificatePem])).toBe(old.certificatePem);
     expect(rootOf(oldChain, [next.certificatePem])).toBeNull();
-    expect(rootOf(nextChain, [stranger.certificatePem])).toBeNull();
+    expect(rootOf(nextChain, [foreign.certificatePem])).toBeNull();
   });
 });
 

@@ -322,9 +322,9 @@ describe('the queue', () => {
       told.push(...page.requests.map(({ id }) => id));
       next = page.next;
     }
-    const newcomers = new Set(await all(`spki_sha256 like 'new%'`));
+    const added = new Set(await all(`spki_sha256 like 'new%'`));
     expect(new Set(told).size).toBe(told.length);
-    expect(new Set(told.filter((id) => !newcomers.has(id)))).toEqual(expected);
+    expect(new Set(told.filter((id) => !added.has(id)))).toEqual(expected);
     expect(told.findLastIndex((id) => invited.has(id))).toBeLessThan(told.findIndex((id) => !invited.has(id)));
   });
 
@@ -671,7 +671,7 @@ describe('a webhook', () => {
     const beyond = await newCsr();
     await expect(ask(beyond)).rejects.toEqual(waiting);
     expect(hook.asked).toHaveLength(8);
-    // Strangers take no turn of who was invited.
+    // The unauthenticated take nothing of who was invited.
     const { name } = await newCluster();
     const invited = ask(await newCsr(), await mint(name)).catch((error: unknown) => error);
     await eventually(() => expect(open).toHaveLength(9));

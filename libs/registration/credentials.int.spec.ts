@@ -410,12 +410,12 @@ describe('the last error of a cluster', () => {
   it('is the newest that a gateway saw, whichever comes first, and says which gateway', async () => {
     const { id: clusterId, name } = await newCluster();
     expect(await lastErrorOf(name)).toBeNull();
-    const trouble = { clusterId, at: at(2), code: 'UNAVAILABLE', reason: 'it broke', address: '192.0.2.1' };
-    await linkProblems.report(gateway, [trouble, { ...trouble, clusterId: randomUUID() }]);
-    await linkProblems.report({ ...gateway, credential: 'gateway-b' }, [{ ...trouble, at: at(1), reason: 'older' }]);
+    const problem = { clusterId, at: at(2), code: 'UNAVAILABLE', reason: 'it broke', address: '192.0.2.1' };
+    await linkProblems.report(gateway, [problem, { ...problem, clusterId: randomUUID() }]);
+    await linkProblems.report({ ...gateway, credential: 'gateway-b' }, [{ ...problem, at: at(1), reason: 'older' }]);
     const seen = { at: at(2), code: 'UNAVAILABLE', reason: 'it broke', address: '192.0.2.1', replica: 'gateway-a' };
     expect(await lastErrorOf(name)).toEqual(seen);
-    await linkProblems.report(gateway, [{ ...trouble, at: at(3), code: 'CERTIFICATE_REVOKED' }]);
+    await linkProblems.report(gateway, [{ ...problem, at: at(3), code: 'CERTIFICATE_REVOKED' }]);
     expect(await lastErrorOf(name)).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
   });
 

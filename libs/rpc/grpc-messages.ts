@@ -15,7 +15,7 @@ export function encodeGrpcMessage(body: Uint8Array): Buffer {
 
 /**
  * Takes a stream of small gRPC messages apart. Throws PROTOCOL_ERROR for a compressed one and for one that is too large. However small the
- * pieces are that a message comes in, each byte of it is copied a few times at most: strangers choose the pieces.
+ * pieces are that a message comes in, each byte of it is copied a few times at most: untrusted peers choose the pieces.
  */
 export class GrpcMessageReader {
   /** Of each message whose length is read from now on; larger ones are refused before they are held. */

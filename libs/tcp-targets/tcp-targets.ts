@@ -16,7 +16,7 @@ export interface TcpTargetOptions {
   readonly lookups?: Pick<NameLookupsOptions, 'perAsker' | 'failureMs'>;
 }
 
-/** What is asked for, as a stranger spelt it. */
+/** What is asked for, as somebody untrusted spelt it. */
 export interface TcpTarget {
   readonly host: string;
   readonly port: number;

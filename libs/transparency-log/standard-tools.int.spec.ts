@@ -232,10 +232,10 @@ describe('a damaged log is found by Go, by Tessera and by us', () => {
   it('after its checkpoint was changed, or signed by somebody else', async () => {
     const { folder } = await logOf('forged', [300]);
     const checkpoint = await checkpointOf(folder);
-    const stranger = generateKeyPairSync('ed25519').privateKey;
+    const foreign = generateKeyPairSync('ed25519').privateKey;
     const forged = [
       Buffer.from((await folder.readCheckpoint())!.toString().replace('\n300\n', '\n299\n')),
-      await signCheckpoint(checkpoint, [noteSigner(ORIGIN, stranger)]),
+      await signCheckpoint(checkpoint, [noteSigner(ORIGIN, foreign)]),
     ];
     for (const note of forged) {
       await writeFile(join(folder.root, 'checkpoint'), note);

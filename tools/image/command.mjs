@@ -18,10 +18,10 @@ const { values } = parseArgs({
     'sign-with': { type: 'string' },
   },
 });
-const stranger = values.for.find((platform) => platform !== HERE && !FROM_NPM.includes(platform));
+const foreign = values.for.find((platform) => platform !== HERE && !FROM_NPM.includes(platform));
 if (values.out === undefined) end('where to? --out FOLDER');
-if (stranger !== undefined)
-  end(`for ${stranger} this has to run there; from here it makes ${[HERE, ...FROM_NPM].join(', ')}`);
+if (foreign !== undefined)
+  end(`for ${foreign} this has to run there; from here it makes ${[HERE, ...FROM_NPM].join(', ')}`);
 const key = values['sign-with'] === undefined ? undefined : keyIn(values['sign-with']);
 
 const out = resolve(values.out);

@@ -47,8 +47,8 @@ function whatIsWrong({ name, version, out, image, 'sign-with': key }) {
   if (out === undefined) return 'where to? --out FOLDER';
   if (existsSync(out)) return `${out} is there already: a release is written whole, into a new folder`;
   if (key === undefined) return 'signed with what? --sign-with KEY, of ECDSA P-256, PEM';
-  const stranger = image.find((each) => !IMAGES.includes(each));
-  return stranger === undefined ? undefined : `there is no image ${stranger}; there are ${IMAGES.join(', ')}`;
+  const foreign = image.find((each) => !IMAGES.includes(each));
+  return foreign === undefined ? undefined : `there is no image ${foreign}; there are ${IMAGES.join(', ')}`;
 }
 
 function release({ name, version, image, saved, ...options }) {

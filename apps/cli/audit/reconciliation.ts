@@ -44,8 +44,8 @@ export interface Reconciled {
 /** Compares the log, entry by entry in its order, with what was told. Its memory grows with the requests, by 40 bytes each at most. */
 export class Reconciliation {
   readonly #told: ToldRequests;
-  /** Who is not in the file, with the place of the user among `#users` as the number. */
-  readonly #strangers = new IdTable(MAX_REQUESTS);
+  /** Requests that are not in the file, with the place of the user among `#users` as the number. */
+  readonly #unlisted = new IdTable(MAX_REQUESTS);
   readonly #users = new Map<string, { readonly place: number; inFile: boolean }>();
   #lost = 0;
 
@@ -58,7 +58,7 @@ export class Reconciliation {
     const id = body?.[kind === 'unknown' ? 'passageId' : 'id'];
     if (typeof id !== 'string' || (kind !== 'passage' && kind !== 'unknown')) return;
     const slot = this.#told.known.find(id);
-    if (slot === undefined) this.#takeStranger(id, user, at);
+    if (slot === undefined) this.#takeUnlisted(id, user, at);
     else this.#takeTold(slot, { kind, user, body: body ?? {} });
   }
 
@@ -102,10 +102,10 @@ export class Reconciliation {
     return atMs >= this.#told.firstMs && atMs <= this.#told.lastMs;
   }
 
-  #takeStranger(id: string, user: string, at: string): void {
+  #takeUnlisted(id: string, user: string, at: string): void {
     if (user === '' || !this.#isMeanwhile(at)) return;
-    const { slot } = this.#strangers.add(id);
-    this.#strangers.setNumber(slot, this.#user(user).place);
+    const { slot } = this.#unlisted.add(id);
+    this.#unlisted.setNumber(slot, this.#user(user).place);
   }
 
   /** Beyond a thousand users all are one. */
@@ -120,8 +120,8 @@ export class Reconciliation {
   #notInFile(): Named {
     const named = new Names();
     const ours = new Set([...this.#users.values()].filter(({ inFile }) => inFile).map(({ place }) => place));
-    for (const slot of this.#strangers.slots()) {
-      if (ours.has(this.#strangers.numberAt(slot))) named.add(this.#strangers.idAt(slot));
+    for (const slot of this.#unlisted.slots()) {
+      if (ours.has(this.#unlisted.numberAt(slot))) named.add(this.#unlisted.idAt(slot));
     }
     return named;
   }

@@ -113,7 +113,7 @@ describe('a login in the browser', () => {
     const seen: number[] = [];
     let callback = new URL('http://unset');
     const { status, err } = await logIn('dana', server(), {
-      browser: (url) => void strangersFirst(url, seen).then((found) => (callback = found)),
+      browser: (url) => void foreignFirst(url, seen).then((found) => (callback = found)),
     });
     expect([status, seen]).toEqual([0, [400, 404, 405, 421]]);
     expect(err).toContain('a page answered that does not belong to this login');
@@ -175,7 +175,7 @@ describe('a login in the browser', () => {
 });
 
 /** What others send to the port that waits; then the right answer. */
-async function strangersFirst(url: string, seen: number[]): Promise<URL> {
+async function foreignFirst(url: string, seen: number[]): Promise<URL> {
   const callback = new URL(new URL(url).searchParams.get('redirect_uri') ?? '');
   const state = new URL(url).searchParams.get('state') ?? '';
   const query = (ours: string): string => `?code=stolen&state=${ours}`;

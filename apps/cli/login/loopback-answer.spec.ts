@@ -32,7 +32,7 @@ describe('a request that is none', () => {
     ['another state and ours', '/callback?code=c&state=x&state=drawn-for-this-login'],
     ['neither code nor error', '/callback?state=drawn-for-this-login'],
   ])('of another login is turned away: %s', (_, text) => {
-    expect(target(text)).toEqual({ kind: 'stranger', status: 400, why: 'state' });
+    expect(target(text)).toEqual({ kind: 'foreign', status: 400, why: 'state' });
   });
 
   it.each([
@@ -48,7 +48,7 @@ describe('a request that is none', () => {
     '*',
     undefined,
   ])('of another path is not found: %s', (text) => {
-    expect(judge({ target: text })).toEqual({ kind: 'stranger', status: 404, why: 'path' });
+    expect(judge({ target: text })).toEqual({ kind: 'foreign', status: 404, why: 'path' });
   });
 
   it.each([
@@ -61,10 +61,10 @@ describe('a request that is none', () => {
     '',
     undefined,
   ])('of a page elsewhere whose name leads here is misdirected: %s', (host) => {
-    expect(judge({ host })).toEqual({ kind: 'stranger', status: 421, why: 'host' });
+    expect(judge({ host })).toEqual({ kind: 'foreign', status: 421, why: 'host' });
   });
 
   it.each(['POST', 'HEAD', 'OPTIONS', undefined])('by another method is refused: %s', (method) => {
-    expect(judge({ method })).toEqual({ kind: 'stranger', status: 405, why: 'method' });
+    expect(judge({ method })).toEqual({ kind: 'foreign', status: 405, why: 'method' });
   });
 });

@@ -20,21 +20,21 @@ export interface LoopbackRequest {
 export type Judged =
   | { readonly kind: 'answer'; readonly url: URL }
   | {
-      readonly kind: 'stranger';
+      readonly kind: 'foreign';
       readonly status: 400 | 404 | 405 | 421;
       readonly why: 'host' | 'path' | 'method' | 'state';
     };
 
 /** RFC 8252, 7.3 and 8.10; RFC 6749, 10.12: a code that somebody else asked for is not taken. */
 export function judgeLoopback({ method, target, host }: LoopbackRequest, expected: Expected): Judged {
-  if (host !== expected.authority) return { kind: 'stranger', status: 421, why: 'host' };
+  if (host !== expected.authority) return { kind: 'foreign', status: 421, why: 'host' };
   const url = ownUrl(target, expected);
-  if (!url) return { kind: 'stranger', status: 404, why: 'path' };
-  if (method !== 'GET') return { kind: 'stranger', status: 405, why: 'method' };
+  if (!url) return { kind: 'foreign', status: 404, why: 'path' };
+  if (method !== 'GET') return { kind: 'foreign', status: 405, why: 'method' };
   const [state, ...more] = url.searchParams.getAll('state');
   const isOurs = state !== undefined && more.length === 0 && same(state, expected.state);
   const isAnswer = url.searchParams.has('code') || url.searchParams.has('error');
-  return isOurs && isAnswer ? { kind: 'answer', url } : { kind: 'stranger', status: 400, why: 'state' };
+  return isOurs && isAnswer ? { kind: 'answer', url } : { kind: 'foreign', status: 400, why: 'state' };
 }
 
 function ownUrl(target: string | undefined, { authority, path }: Expected): URL | undefined {

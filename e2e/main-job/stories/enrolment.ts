@@ -62,8 +62,8 @@ describe('a bootstrap token', () => {
       code: 'TOKEN_UNKNOWN',
     });
     const [, , , secret] = invited.token.split('.');
-    const stranger = `fl1.${pin}.00000000-0000-4000-8000-000000000000.${secret}`;
-    expect(await failureOf({ ...invited, token: stranger })).toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    const unknown = `fl1.${pin}.00000000-0000-4000-8000-000000000000.${secret}`;
+    expect(await failureOf({ ...invited, token: unknown })).toMatchObject({ code: 'TOKEN_UNKNOWN' });
     expect(await recorded('enrolment.refused', 'TOKEN_UNKNOWN')).toBeDefined();
   });
 

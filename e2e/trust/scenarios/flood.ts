@@ -13,7 +13,7 @@ export function floodOf(quietAddresses: number): number {
   return LOUD_REQUESTS + quietAddresses * QUIET_REQUESTS;
 }
 
-/** What strangers were answered: how often each code came, and every sentence, without the fingerprint of the stranger's own key. */
+/** What the unauthenticated were answered: how often each code came, and every sentence, without the fingerprint of their own key. */
 export class Answers {
   readonly codes: Record<string, number> = {};
   readonly sentences = new Set<string>();

@@ -18,7 +18,7 @@ const ONE_ADDRESS_HOLDS = 100;
 const GROWTH_MB = 150;
 const SETTLE_MS = 60_000;
 const TIMEOUT_MS = 600_000;
-/** All that a stranger ever hears. */
+/** All that the unauthenticated ever hear. */
 const TOLD: ReadonlySet<string> = new Set([
   'waiting for an administrator to approve the key KEY',
   `${ONE_ADDRESS_HOLDS} agents from this address wait already; approve or reject them first`,
@@ -26,7 +26,7 @@ const TOLD: ReadonlySet<string> = new Set([
   'too many agents without a token ask from this address; wait a moment',
 ]);
 
-/** Strangers fill the adoption queue to its bound: they learn nothing, and keep nobody with a token out. */
+/** The unauthenticated fill the adoption queue to its bound: they learn nothing, and keep nobody with a token out. */
 export const queueFlood: Scenario<AnyWorld, TrustSizes> = {
   letter: 'f',
   title: 'a flood of agents that ask to be adopted',
@@ -79,7 +79,7 @@ function judgeAnswers(findings: Findings, { codes, sentences }: Answers, total: 
   findings.figure('answers', JSON.stringify(codes));
   findings.must(same, `answered ${JSON.stringify(codes)}, not ${JSON.stringify(expected)}`);
   const more = [...sentences].filter((sentence) => !TOLD.has(sentence));
-  findings.must(more.length === 0, `strangers were told: ${more.join('; ')}`);
+  findings.must(more.length === 0, `the unauthenticated were told: ${more.join('; ')}`);
 }
 
 /** What is held stays; what is garbage goes in a while. */

@@ -133,7 +133,7 @@ async function* checkRoots(
   }
 }
 
-/** Empty for what is no certificate: a stranger may send anything. */
+/** Empty for what is no certificate: an untrusted peer may send anything. */
 function pinOf(pem: string): string {
   try {
     return spkiPin(pem);

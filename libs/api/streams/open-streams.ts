@@ -15,7 +15,7 @@ const RETRY_AFTER_SECONDS = 10;
 export interface OpenStream {
   /** Aborted once the process ends. */
   readonly draining: AbortSignal;
-  /** Gives its place back. */
+  /** Counts it against the limit no more. */
   close(): void;
 }
 

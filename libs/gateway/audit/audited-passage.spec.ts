@@ -88,10 +88,10 @@ it('says of an intent the same, but for the end', () => {
   expect([phase, status, cause, id]).toEqual(['intent', 0, 'OPEN', outcome.requestId]);
 });
 
-it('is what the contract lets it be, whatever a stranger made up', () => {
+it('is what the contract lets it be, whatever somebody unauthenticated made up', () => {
   const failure = new FairleadError('UNAUTHENTICATED', '');
   const { identity: _identity, tenantId: _tenant, cluster: _cluster, way: _way, grounds: _grounds, ...rest } = outcome;
-  const stranger: Outcome = {
+  const unauthenticated: Outcome = {
     ...rest,
     address: LONG,
     asked: { method: LONG, cluster: LONG, attributes: { kind: 'url', verb: LONG, path: LONG } },
@@ -99,7 +99,7 @@ it('is what the contract lets it be, whatever a stranger made up', () => {
     intended: false,
     ending: { kind: 'failed', failure, status: 401, hop: 'gateway' },
   };
-  expect(AuditRecord.parse(auditedOutcome(stranger))).toMatchObject({
+  expect(AuditRecord.parse(auditedOutcome(unauthenticated))).toMatchObject({
     tenantId: '_',
     identity: null,
     clusterId: null,

@@ -4,7 +4,7 @@ import { KeyedRateLimit, type Rate } from '@fairlead/limits';
 import { causeOf, type Outcome } from '../passage/outcome.js';
 
 /** Of all who proved nothing: a day of it at full rate is 12 MB. */
-const OF_STRANGERS: Rate = { burst: 100, perSecond: 0.2 };
+const OF_UNAUTHENTICATED: Rate = { burst: 100, perSecond: 0.2 };
 /** Of each who did: more than people ask for that they may not, and less than a program does that asks again and again. */
 const OF_IDENTITY: Rate = { burst: 300, perSecond: 1 };
 /** How long they are added up. */
@@ -20,13 +20,13 @@ interface Sum {
 }
 
 /**
- * What was refused before it went anywhere, which costs whoever causes it next to nothing: strangers as fast as the network carries it, and whoever has one valid token. Some are kept one by
+ * What was refused before it went anywhere, which costs whoever causes it next to nothing: the unauthenticated as fast as the network carries it, and whoever has one valid token. Some are kept one by
  * one; of the others the audit has how many there were, exactly, by user, door and cause. Memory is bounded. What cannot be kept now is added to what comes next.
  */
 export class RefusalsInFloods {
   readonly #keep: (sum: LostPassages) => boolean;
   readonly #clock: Pick<Clock, 'monotonicMs' | 'nowMs'>;
-  readonly #strangers = new KeyedRateLimit(OF_STRANGERS, 1);
+  readonly #unauthenticated = new KeyedRateLimit(OF_UNAUTHENTICATED, 1);
   readonly #identities = new KeyedRateLimit(OF_IDENTITY);
   readonly #sums = new Map<string, Sum>();
   #timer: NodeJS.Timeout | undefined;
@@ -44,7 +44,7 @@ export class RefusalsInFloods {
     const nowMs = this.#clock.monotonicMs();
     const hasToken = identity
       ? this.#identities.take(JSON.stringify([identity.tenantId, identity.id]), nowMs)
-      : this.#strangers.take('', nowMs);
+      : this.#unauthenticated.take('', nowMs);
     if (!hasToken) this.#count(outcome);
     return hasToken;
   }
@@ -72,7 +72,7 @@ export class RefusalsInFloods {
     const key = JSON.stringify([tenantId, user, cause, door]);
     const known = this.#sums.get(key);
     if (known) return known;
-    // One place is kept for these.
+    // One sum is kept for these.
     if (this.#sums.size >= MAX_SUMS - 1 && user !== '') return this.#sumOf(NO_TENANT, '', 'various causes', 'any');
     const who = user === '' ? 'nobody known' : user;
     const sum = { whose: { tenantId, user }, what: `too many of ${who}: ${cause} at the door ${door}` };

@@ -111,7 +111,7 @@ function problemOf(json: Uint8Array, clusterId: string): 'too-large' | 'invalid'
     const report = InstallerReport.parse(JSON.parse(Buffer.from(json).toString('utf8')));
     return report.clusterId === clusterId ? null : 'other-cluster';
   } catch {
-    // What a schema says of it quotes what a stranger wrote.
+    // What a schema says of it quotes what somebody untrusted wrote.
     return 'invalid';
   }
 }

@@ -68,7 +68,7 @@ export function admitLink(
   session.pod = readPod(hello.facts);
   http2.once('close', () => registry.remove(session));
   registry.add(session);
-  // Not before: what a stranger may make us hold is one default window.
+  // Not before: what the unauthenticated may make us hold is one default window.
   http2.setConnectionWindow(LIMITS.connectionWindowBytes);
   return session;
 }

@@ -54,7 +54,12 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
     (session) => {
       const peer = rememberPeer(session, options.trustDomain);
       if (!mayStay(session, peer)) return;
-      reportAbuse(session, { ...options, abuseLines, door: 'link', isStranger: () => !registry.byHttp2(session) });
+      reportAbuse(session, {
+        ...options,
+        abuseLines,
+        door: 'link',
+        isUnauthenticated: () => !registry.byHttp2(session),
+      });
       keepAlive(session, keepalive, fitStreamWindow(session));
       endUnlinked(session, options);
       session.once('close', (cause) => {

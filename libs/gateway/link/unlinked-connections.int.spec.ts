@@ -62,7 +62,7 @@ it.each<[string, () => void]>([
   }
 });
 
-it('who has not shaken hands takes no more places than there are', async () => {
+it('who has not shaken hands is bounded by a limit', async () => {
   const silent = Array.from({ length: 3 }, () => netConnect(port, '127.0.0.1').on('error', () => undefined));
   await Promise.all(silent.map((socket) => once(socket, 'connect')));
   expect(await isServed()).toBe(false);

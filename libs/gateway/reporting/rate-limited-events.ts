@@ -3,7 +3,7 @@ import { rateLimitedRefusals } from './rate-limited-refusals.js';
 import { rateLimitedSessions } from './rate-limited-sessions.js';
 
 /**
- * The same events for whoever is only notified: of what an agent or a stranger can cause at will only some, each with a count of those it stands
+ * The same events for whoever is only notified: of what an agent or the unauthenticated can cause at will only some, each with a count of those it stands
  * for. Streams that were let on are all told. What has to be durable does not go through here.
  */
 export function rateLimitedEvents(events: GatewayEvents): GatewayEvents {

@@ -66,7 +66,7 @@ it('a flood from many addresses is bounded in all', () => {
   expect(told).toHaveLength(200);
 });
 
-it('whatever strangers do, a cluster, client or user that proved itself is told of', () => {
+it('whatever the unauthenticated do, a cluster, client or user that proved itself is told of', () => {
   refuse(20_000, (n) => ({ address: `10.0.${n >> 8}.${n & 255}` }));
   told = [];
   refuse(1, { clusterId: 'one', door: 'link' });

@@ -1,4 +1,4 @@
-import { MAX_TROUBLES, NO_TENANT, registrationRpc, type LinkProblem } from '@fairlead/contracts';
+import { MAX_LINK_PROBLEMS, NO_TENANT, registrationRpc, type LinkProblem } from '@fairlead/contracts';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { AgentSession, SessionRegistry } from '@fairlead/tunnel/gateway';
@@ -17,12 +17,12 @@ export class ProblemReporter {
   constructor(rpc: RpcClient, logger: Logger, signal: AbortSignal) {
     this.#reporter = new BatchReporter({
       maxPending: MAX_WAITING,
-      maxBatch: MAX_TROUBLES,
+      maxBatch: MAX_LINK_PROBLEMS,
       send: async (problems) => {
-        await rpc.call(registrationRpc.reportTroubles, NO_TENANT, { troubles: problems });
+        await rpc.call(registrationRpc.reportLinkProblems, NO_TENANT, { troubles: problems });
       },
       onFailed: (problems, { message }) =>
-        logger.debug('troubles.not_reported', { count: problems.length, reason: message }),
+        logger.debug('link_problems.not_reported', { count: problems.length, reason: message }),
       pauseMs: () => PAUSE_MS,
       signal,
     });

@@ -6,7 +6,7 @@ const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 const namesOf = (labels: ClusterLabels, ids: readonly string[]): string[] => ids.map((id) => labels.labelOf(id));
 
 describe('labels of clusters', () => {
-  it('are never more than places, and a place is given back', () => {
+  it('are never more than the limit, and a deleted one counts no more', () => {
     const labels = new ClusterLabels(2);
     expect(namesOf(labels, ['a', 'b', 'c', 'a'])).toEqual(['a', 'b', OTHER, 'a']);
     expect([labels.forget('c'), labels.forget('a')]).toEqual([false, true]);
@@ -33,16 +33,16 @@ describe('labels of clusters', () => {
   it('leave out nobody who did more than somebody named', () => {
     const amounts = fc.dictionary(fc.constantFrom(...IDS), fc.nat(5));
     fc.assert(
-      fc.property(fc.nat(5), amounts, (places, did) => {
-        const labels = new ClusterLabels(places);
+      fc.property(fc.nat(5), amounts, (limit, did) => {
+        const labels = new ClusterLabels(limit);
         namesOf(labels, IDS);
         for (const [id, amount] of Object.entries(did)) labels.note(id, amount);
         labels.rank();
         const named = IDS.filter((id) => labels.labelOf(id) === id);
-        expect(named).toHaveLength(places);
+        expect(named).toHaveLength(limit);
         const least = Math.min(...named.map((id) => did[id] ?? 0));
         const most = Math.max(-1, ...IDS.filter((id) => !named.includes(id)).map((id) => did[id] ?? 0));
-        expect(least).toBeGreaterThanOrEqual(places === 0 ? 0 : most);
+        expect(least).toBeGreaterThanOrEqual(limit === 0 ? 0 : most);
       }),
     );
   });

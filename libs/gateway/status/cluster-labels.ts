@@ -2,22 +2,22 @@
 export const OTHER = 'other';
 
 /**
- * Which clusters have a label of their own in metrics: as many as there are places, first come, until the busiest are
- * known; the others share one. A cluster that is deleted gives its place back.
+ * Which clusters have a label of their own in metrics: as many as the limit allows, first come, until the busiest are
+ * known; the others share one. A cluster that is deleted counts no more.
  */
 export class ClusterLabels {
-  readonly #places: number;
+  readonly #limit: number;
   readonly #named = new Set<string>();
   /** Since the last ranking, of named clusters and others; one entry per cluster that did anything. */
   #activity = new Map<string, number>();
 
-  constructor(places: number) {
-    this.#places = places;
+  constructor(limit: number) {
+    this.#limit = limit;
   }
 
   labelOf(clusterId: string): string {
     if (this.#named.has(clusterId)) return clusterId;
-    if (this.#named.size >= this.#places) return OTHER;
+    if (this.#named.size >= this.#limit) return OTHER;
     this.#named.add(clusterId);
     return clusterId;
   }
@@ -34,7 +34,7 @@ export class ClusterLabels {
   }
 
   /**
-   * Gives the places of those that did least since the last ranking to those that did more, and returns the clusters
+   * Takes labels from those that did least since the last ranking for those that did more, and returns the clusters
    * that lost theirs. What ties stays, so that labels do not change for nothing.
    */
   rank(): string[] {

@@ -34,7 +34,7 @@ function meterBytes({ registry, live, directory }: MeterOptions, labels: Cluster
     const before = counted.get(connection) ?? { up: 0, down: 0 };
     const now = { up: connection.bytesUp(), down: connection.bytesDown() };
     counted.set(connection, now);
-    // One that was deleted takes no place any more.
+    // One that was deleted has no label any more.
     const exists = directory.clusterById(connection.clusterId) !== undefined;
     const cluster = exists ? labels.labelOf(connection.clusterId) : OTHER;
     for (const direction of DIRECTIONS) {

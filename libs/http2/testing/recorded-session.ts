@@ -10,7 +10,7 @@ export interface RecordedStream {
   readonly data: Buffer;
 }
 
-/** Bounds are for strangers; who reads a recording wants all of it. */
+/** Bounds are for untrusted peers; who reads a recording wants all of it. */
 const EVERYTHING = { maxListBytes: LARGEST_WINDOW_BYTES, maxFields: 10_000 };
 
 /**

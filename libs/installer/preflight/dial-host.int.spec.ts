@@ -12,10 +12,10 @@ const PATIENT_MS = 20_000;
 const { signal } = new AbortController();
 const servers = new AsyncDisposableStack();
 let authority: TestAuthority;
-let stranger: TestAuthority;
+let foreign: TestAuthority;
 
 beforeAll(async () => {
-  [authority, stranger] = await Promise.all([testAuthority(), testAuthority()]);
+  [authority, foreign] = await Promise.all([testAuthority(), testAuthority()]);
 });
 afterAll(() => servers.disposeAsync());
 
@@ -87,7 +87,7 @@ it('follows no redirect, and takes no long answer', async () => {
 });
 
 it('tells a certificate that is not trusted, or is of another name, from what is not there', async () => {
-  const untrusted = await registry(stranger, (_request, answer) => answer.end());
+  const untrusted = await registry(foreign, (_request, answer) => answer.end());
   const seen = await dial(untrusted);
   expect(seen.code).toBe('CERTIFICATE_UNTRUSTED');
   expect(seen.message).toMatch(/^its certificate is not trusted \([A-Z_]+\)/);

@@ -116,7 +116,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   }
 
   /**
-   * What a gateway asks for strangers has its name: of each method, caller and code as often as `RateLimitedLog` has it, whatever tenant it makes up.
+   * What a gateway asks for the unauthenticated has its name: of each method, caller and code as often as `RateLimitedLog` has it, whatever tenant it makes up.
    * Metrics count all.
    */
   #log(subject: string, error: FairleadError): void {

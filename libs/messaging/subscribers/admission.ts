@@ -38,7 +38,7 @@ export function readAdmission(request: string, known: KnownKeys): { asked: Asked
   const asked = readRequest(request);
   if (asked?.client_info.kind !== CLIENT) return null;
   const { nkey: publicKey, sig } = asked.connect_opts;
-  // First whether it is known at all: of strangers there may be many, and a signature costs.
+  // First whether it is known at all: of unknown ones there may be many, and a signature costs.
   const subscriberId = known(publicKey);
   if (subscriberId === undefined || !proves(publicKey, asked.client_info.nonce, sig)) return null;
   return { asked, admitted: { subscriberId, publicKey } };

@@ -28,7 +28,7 @@ const EXPORT_TIMEOUT_MS = 30_000;
 const FLUSH_TIMEOUT_MS = 3_000;
 /** What a stopping process breaks off ends a moment later. */
 const LAST_SPANS_MS = 500;
-/** No attribute of ours is long, except by what a stranger put into it. */
+/** No attribute of ours is long, except by what somebody untrusted put into it. */
 const SPAN_LIMITS = { attributeValueLengthLimit: 256, attributeCountLimit: 32, eventCountLimit: 32 };
 
 type OtlpTracingOptions = TracingOptions & { readonly settings: TracingSettings };

@@ -16,7 +16,7 @@ export class EnrolmentLimit {
   readonly #limit = new ConcurrencyLimit(AT_ONCE);
   readonly #questions = new KeyedRateLimit(QUESTIONS, REMEMBERED);
 
-  /** A place for one question, to be taken before anything is done for it. What it returns gives the place back. RATE_LIMITED. */
+  /** Counts one question against the limit, before anything is done for it. What it returns takes it off the count. RATE_LIMITED. */
   take(gateway: string): () => void {
     const giveBack = this.#limit.take(gateway);
     if (giveBack) return giveBack;

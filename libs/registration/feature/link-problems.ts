@@ -23,7 +23,7 @@ export class LinkProblems {
     const at = this.runtime.now().toISOString();
     const problem = { ...refusal, reason: refusal.reason.slice(0, 256), at, replica: '' };
     await read(this.runtime, (manager) => recordProblem(manager, clusterId, problem)).catch((err: unknown) => {
-      this.runtime.logger.warn('trouble.not_recorded', { clusterId, code: refusal.code, err });
+      this.runtime.logger.warn('link_problem.not_recorded', { clusterId, code: refusal.code, err });
     });
   }
 }

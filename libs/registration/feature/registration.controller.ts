@@ -177,8 +177,8 @@ export class RegistrationController {
     return this.identities.issue(caller, tenantId, input);
   }
 
-  @RpcHandler(registrationRpc.reportTroubles)
-  async reportTroubles({ caller, input }: Asked<'reportTroubles'>) {
+  @RpcHandler(registrationRpc.reportLinkProblems)
+  async reportLinkProblems({ caller, input }: Asked<'reportLinkProblems'>) {
     await this.linkProblems.report(caller, input.troubles);
     return {};
   }

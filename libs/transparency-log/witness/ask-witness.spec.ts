@@ -75,8 +75,8 @@ describe('a witness', () => {
     const ask = async (checkpoint: Uint8Array, oldSize = 0) =>
       addCheckpoint(witness, { oldSize, proof: [], checkpoint }, options);
     expect(await ask(await sign(log, 'other.test/log'))).toEqual({ kind: 'refused', why: 'unknown-log', status: 404 });
-    const stranger = generateKeyPairSync('ed25519').privateKey;
-    expect(await ask(await sign(log, ORIGIN, stranger))).toEqual({
+    const foreign = generateKeyPairSync('ed25519').privateKey;
+    expect(await ask(await sign(log, ORIGIN, foreign))).toEqual({
       kind: 'refused',
       why: 'untrusted-key',
       status: 403,

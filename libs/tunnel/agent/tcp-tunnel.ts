@@ -13,7 +13,7 @@ export interface TcpTunnelOptions {
   readonly tracer: Tracer;
 }
 
-/** What was asked for; it is a stranger's word. */
+/** What was asked for: an untrusted word. */
 type Target = Readonly<Pick<Tcp, 'host' | 'port'>>;
 
 /**

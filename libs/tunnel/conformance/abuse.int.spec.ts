@@ -41,7 +41,7 @@ afterAll(async () => {
 type Port = 'link' | 'relay' | 'door';
 /**
  * The frames of one step of a flood; `id` is a stream number that was never used. The first call shows the credentials: at the
- * Kubernetes API door the session of a stranger would end with its first refusal.
+ * Kubernetes API door the session of an unauthenticated peer would end with its first refusal.
  */
 type Flood = (id: number, path: string, credentials: readonly Buffer[]) => Buffer;
 
@@ -191,7 +191,7 @@ describe.each<[Port, string, readonly (readonly [string, string, Flood])[]]>([
   });
 });
 
-it('a stranger that holds more calls open than it can need is ended', async () => {
+it('an unauthenticated peer that holds more calls open than it can need is ended', async () => {
   await using peer = await RawHttp2.dial(subject.link, subject.rootsPem, null);
   const calls = Array.from({ length: 40 }, (_, index) =>
     call(2 * index + 1, '/fairlead.link.v1.AgentLinkService/Enrol'),
@@ -208,8 +208,8 @@ const whole = (id: number, path: string): Buffer => http2Frame(FRAME.headers, EN
 const FLOODED = ['unauthenticated-flood'] as const;
 const ASKED = ['unauthenticated-calls', ...FLOODED] as const;
 
-/** What strangers do, and what their sessions may be ended for: several budgets bound it, and which is used up first is a matter of pace. */
-const STRANGERS: readonly (readonly [string, readonly string[], (id: number) => Buffer])[] = [
+/** What the unauthenticated do, and what their sessions may be ended for: several budgets bound it, and which is used up first is a matter of pace. */
+const UNAUTHENTICATED: readonly (readonly [string, readonly string[], (id: number) => Buffer])[] = [
   ['calls that there are not', ASKED, (id) => whole(id, '/nothing/here')],
   [
     'Discover',
@@ -238,7 +238,7 @@ const STRANGERS: readonly (readonly [string, readonly string[], (id: number) => 
 ];
 
 describe('at the link port, without a certificate', () => {
-  it.each(STRANGERS)('a flood of %s ends that session, and no other', async (_, reasons, flood) => {
+  it.each(UNAUTHENTICATED)('a flood of %s ends that session, and no other', async (_, reasons, flood) => {
     const counted = (): Promise<number> => abuses('link', ...reasons);
     await using peer = await RawHttp2.dial(subject.link, subject.rootsPem, null);
     const before = await counted();

@@ -107,8 +107,8 @@ describe('the gateway', () => {
     ]);
     await fc.assert(
       fc.asyncProperty(control, async (bytes) => {
-        await using stranger = await ScriptedAgent.dial(subject);
-        stranger.control().stream.end(bytes);
+        await using unauthenticated = await ScriptedAgent.dial(subject);
+        unauthenticated.control().stream.end(bytes);
         await delay(5);
       }),
       { numRuns: PROPERTY_RUNS },

@@ -175,9 +175,9 @@ describe('a gateway, of bundles', () => {
   });
 
   it('refuses whoever shows no certificate, and one that has not said Hello', async () => {
-    await using stranger = await ScriptedAgent.dial(subject, null);
+    await using unauthenticated = await ScriptedAgent.dial(subject, null);
     await using silent = await ScriptedAgent.dial(subject);
-    expect(await fetchPiece(stranger, '0'.repeat(64))).toMatchObject({ code: 'UNAUTHENTICATED' });
+    expect(await fetchPiece(unauthenticated, '0'.repeat(64))).toMatchObject({ code: 'UNAUTHENTICATED' });
     expect(await fetchPiece(silent, '0'.repeat(64))).toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 

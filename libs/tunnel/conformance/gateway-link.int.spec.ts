@@ -36,17 +36,17 @@ describe('Control', () => {
     ['its end before Hello', (c) => void c.stream.end(), 13, 'PROTOCOL_ERROR'],
     ['no Hello in time', () => undefined, 4, 'DEADLINE_EXCEEDED'],
   ])('begun with %s is refused with its code, and other links stay', async (_, act, status, code) => {
-    await using stranger = await ScriptedAgent.dial(subject);
-    const control = stranger.control();
+    await using unauthenticated = await ScriptedAgent.dial(subject);
+    const control = unauthenticated.control();
     act(control);
     expect(await control.refusal()).toEqual({ status, code });
     await stillWorks(subject, link);
   });
 
   it('is answered with the time at the gateway', async () => {
-    await using stranger = await ScriptedAgent.dial(subject);
+    await using unauthenticated = await ScriptedAgent.dial(subject);
     const beganMs = Date.now();
-    const { stream } = stranger.control();
+    const { stream } = unauthenticated.control();
     const [head] = (await once(stream, 'response')) as [{ date?: string }];
     const saidMs = Date.parse(head.date ?? '');
     expect(saidMs).toBeGreaterThan(beganMs - 5_000);
@@ -66,23 +66,23 @@ describe('Control', () => {
     ['a message beyond 128 KiB', grpcMessage(Buffer.alloc(0), { announced: 128 * 1024 + 1 })],
     ['a compressed message', grpcMessage(Buffer.from([0]), { flags: 1 })],
   ])('begun with %s is refused, and other links stay', async (_, bytes) => {
-    await using stranger = await ScriptedAgent.dial(subject);
-    const control = stranger.control();
+    await using unauthenticated = await ScriptedAgent.dial(subject);
+    const control = unauthenticated.control();
     control.stream.write(bytes);
     expect((await control.refusal()).status).toBeGreaterThan(0);
     await stillWorks(subject, link);
   });
 
   it('without a client certificate is UNAUTHENTICATED', async () => {
-    await using stranger = await ScriptedAgent.dial(subject, null);
-    const control = stranger.control();
+    await using unauthenticated = await ScriptedAgent.dial(subject, null);
+    const control = unauthenticated.control();
     control.say(hello(subject.clusterId));
     expect(await control.refusal()).toEqual({ status: UNAUTHENTICATED, code: 'UNAUTHENTICATED' });
   });
 
   it('with a gateway’s certificate is CERTIFICATE_REFUSED', async () => {
-    await using stranger = await ScriptedAgent.dial(subject, subject.gateway);
-    const control = stranger.control();
+    await using unauthenticated = await ScriptedAgent.dial(subject, subject.gateway);
+    const control = unauthenticated.control();
     control.say(hello(subject.clusterId));
     expect(await control.refusal()).toEqual({ status: 7, code: 'CERTIFICATE_REFUSED' });
   });
@@ -139,13 +139,13 @@ describe('Control', () => {
 
 describe('a Tunnel call', () => {
   it('before Hello is UNAUTHENTICATED', async () => {
-    await using stranger = await ScriptedAgent.dial(subject);
-    expect(await stranger.park().rejected()).toBe(UNAUTHENTICATED);
+    await using unauthenticated = await ScriptedAgent.dial(subject);
+    expect(await unauthenticated.park().rejected()).toBe(UNAUTHENTICATED);
   });
 
   it('that was refused is gone, even if its caller keeps its own half open', async () => {
-    await using stranger = await ScriptedAgent.dial(subject);
-    const tunnel = stranger.park();
+    await using unauthenticated = await ScriptedAgent.dial(subject);
+    const tunnel = unauthenticated.park();
     await tunnel.gone();
     expect(tunnel.grpcStatus).toBe(UNAUTHENTICATED);
   });

@@ -18,9 +18,9 @@ const SERVICE = '/fairlead.link.v1.AgentLinkService';
 const BEGUN = Buffer.alloc(60_000);
 BEGUN.writeUInt32BE(BEGUN.length, 1);
 const KIB = 1024;
-/** Calls that a stranger may have open before its session is ended. */
+/** Calls that an unauthenticated peer may have open before its session is ended. */
 const CALLS = 31;
-const STRANGERS = 24;
+const UNAUTHENTICATED = 24;
 /** They send 43 MiB, of which the gateway may hold 1.5. */
 const HELD_BYTES = 8 * KIB ** 2;
 /** For what a slow machine may take its time with. */
@@ -74,7 +74,7 @@ function begin(http2: ClientHttp2Session, method: string, bytes: Buffer): Call {
   return { stream, status: () => status };
 }
 
-async function stranger(): Promise<ClientHttp2Session> {
+async function unauthenticated(): Promise<ClientHttp2Session> {
   const session = await dialHttp2(subject.link, subject.rootsPem, null);
   sessions.push(session);
   return session;
@@ -98,8 +98,8 @@ function fetchPiece(http2: ClientHttp2Session, digest: string): Call {
 const openOf = (calls: readonly Call[]): number => calls.filter(({ stream }) => !stream.closed).length;
 
 describe('requests that begin and never become whole', () => {
-  it('of many strangers are held within a small part of what they send', async () => {
-    const all = await Promise.all(Array.from({ length: STRANGERS }, stranger));
+  it('of many who are unauthenticated are held within a small part of what they send', async () => {
+    const all = await Promise.all(Array.from({ length: UNAUTHENTICATED }, unauthenticated));
     const before = heldNow();
     const beganMs = performance.now();
     const calls = all.flatMap((session) =>
@@ -115,7 +115,7 @@ describe('requests that begin and never become whole', () => {
   });
 
   it('have a part of one session together, eight calls at most and fifteen seconds, and cost it nothing else', async () => {
-    const session = await stranger();
+    const session = await unauthenticated();
     const part = (announced: number, bytes: number): Buffer => {
       const message = Buffer.alloc(5 + bytes);
       message.writeUInt32BE(announced, 1);
@@ -142,7 +142,7 @@ describe('Control', () => {
   };
 
   it('has a part of what the calls of a session hold, before its Hello is whole', async () => {
-    const session = await stranger();
+    const session = await unauthenticated();
     const begun = [1, 2, 3].map(() => begin(session, 'Enrol', part(30 * KIB, 20 * KIB)));
     const held = begin(session, 'Control', part(8 * KIB, 3 * KIB));
     const tooMuch = begin(session, 'Control', part(8 * KIB, 3 * KIB));

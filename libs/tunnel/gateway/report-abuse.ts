@@ -4,13 +4,13 @@ import type { Logger } from '@fairlead/observability';
 import type { AbuseMetrics } from './ports.js';
 
 /** Discover, Enrol, Renew and Control are one call each. */
-const STRANGER_STREAMS = 32;
+const UNAUTHENTICATED_STREAMS = 32;
 
 export interface AbuseReportOptions {
   /** Which port the session came to. */
   readonly door: 'link' | 'relay';
   /** While it says yes, only a handful of streams may be open. */
-  readonly isStranger?: () => boolean;
+  readonly isUnauthenticated?: () => boolean;
   readonly metrics: AbuseMetrics;
   readonly logger: Logger;
   /** Of all sessions of the server: who comes anew at once must not fill the log. */
@@ -22,7 +22,7 @@ export interface AbuseReportOptions {
  * per session of a server, when it begins.
  */
 export function reportAbuse(session: Http2Session, options: AbuseReportOptions): void {
-  const { door, isStranger, metrics, logger, abuseLines } = options;
+  const { door, isUnauthenticated, metrics, logger, abuseLines } = options;
   const address = clientAddressOf(session.socket);
   session.once('ending', (cause) => {
     if (!(cause instanceof SessionError)) return;
@@ -31,14 +31,14 @@ export function reportAbuse(session: Http2Session, options: AbuseReportOptions):
     const line = abuseLines.next({ address });
     if (line) logger.warn('http2.session.abused', { door, reason, address, ...line });
   });
-  if (!isStranger) return;
+  if (!isUnauthenticated) return;
   session.on('stream', (stream) => {
-    if (session.streams.openByPeer <= STRANGER_STREAMS || !isStranger()) return;
+    if (session.streams.openByPeer <= UNAUTHENTICATED_STREAMS || !isUnauthenticated()) return;
     // RFC 9113, section 5.1.2: the answer to one too many, whatever becomes of the connection, which stays for a while.
     stream.cancel(HTTP2_CODE.refusedStream);
     const cause = new SessionError(
       HTTP2_CODE.enhanceYourCalm,
-      'a stranger holds more calls open than it can need',
+      'an unauthenticated peer holds more calls open than it can need',
       'stranger-streams',
     );
     session.destroy(cause, cause.code);

@@ -12,7 +12,7 @@ const ours = (name: string): Place => pod(name, NAMESPACE, { 'app.kubernetes.io/
 
 const NATS_CHART = pod('nats');
 const CLOUD_NATIVE_PG = pod('cloudnative-pg', NAMESPACE, { 'cnpg.io/podRole': 'instance' });
-const STRANGER = pod('something', 'elsewhere');
+const FOREIGN = pod('something', 'elsewhere');
 const NEIGHBOUR = pod('something');
 const INTERNET: Place = { labels: {}, address: '203.0.113.9' };
 const METADATA: Place = { labels: {}, address: '169.254.169.254' };
@@ -37,18 +37,18 @@ const NEEDED: Readonly<Record<string, Pair>> = {
   'people to the admin API': [INTERNET, api, 7070],
   'people to the Kubernetes API door': [INTERNET, gateway, 7443],
   'agents to gateways': [INTERNET, gateway, 7444],
-  'programs to the CONNECT door': [STRANGER, gateway, 7447],
+  'programs to the CONNECT door': [FOREIGN, gateway, 7447],
   'gateways to each other': [gateway, gateway, 7445],
   'keys to a Git host inside': [keys, { labels: {}, address: '10.9.9.9' }, 22],
   'access to issuers': [access, INTERNET, 443],
   'gitops to bundles': [gitops, INTERNET, 443],
   'audit to webhooks': [audit, INTERNET, 443],
-  'Prometheus to keys': [STRANGER, keys, 8080],
+  'Prometheus to keys': [FOREIGN, keys, 8080],
   ...Object.fromEntries(Object.entries(ALL).map(([name, from]) => [`${name} to DNS`, [from, DNS, 53]])),
 };
 
 const FORBIDDEN: Readonly<Record<string, Pair>> = {
-  'a stranger to the relay': [STRANGER, gateway, 7445],
+  'a foreign pod to the relay': [FOREIGN, gateway, 7445],
   'a neighbour to the relay': [NEIGHBOUR, gateway, 7445],
   'api to the relay': [api, gateway, 7445],
   'api to registration': [api, registration, 7070],
@@ -105,7 +105,7 @@ describe('the policies of single', () => {
   const { nats, postgres } = SERVERS.single;
 
   it.each<[string, Pair]>([
-    ['a stranger to NATS', [STRANGER, nats, 4222]],
+    ['a foreign pod to NATS', [FOREIGN, nats, 4222]],
     ['a neighbour to NATS', [NEIGHBOUR, nats, 4222]],
     ['a neighbour to Postgres', [NEIGHBOUR, postgres, 5432]],
     ['a neighbour with the name of one of ours to Postgres', [pod('keys'), postgres, 5432]],

@@ -94,8 +94,8 @@ it('reads the token for each request, from a file that nobody else can read, and
 
 it('talks to nobody whose certificate is another authority, and takes no endless answer', async () => {
   script = [json(200, { data: {} })];
-  await using stranger = make({ caPem: (await testAuthority()).root.certificatePem, deadlineMs: 300 });
-  await expect(stranger.request('GET', '/v1/x')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await using foreign = make({ caPem: (await testAuthority()).root.certificatePem, deadlineMs: 300 });
+  await expect(foreign.request('GET', '/v1/x')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   expect(seen).toEqual([]);
   script = [json(200, { data: 'x'.repeat(100_000) })];
   await using hasty = make({ deadlineMs: 300 });

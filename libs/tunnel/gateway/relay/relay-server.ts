@@ -58,7 +58,7 @@ const GRPC_UNIMPLEMENTED = 12;
 const HANDSHAKE_TIMEOUT_MS = 5_000;
 const REVOKED = 'the certificate was revoked';
 /** Connections whose handshake has not ended: replicas make one each. */
-const NEWCOMERS: NetworkConcurrencyLimits = { total: 1_024, perNetwork: 256 };
+const HANDSHAKING: NetworkConcurrencyLimits = { total: 1_024, perNetwork: 256 };
 
 /**
  * The replicas' door: mutual TLS, and only for identities of gateways of this trust domain. An agent's certificate is of the same CA and is
@@ -75,7 +75,7 @@ export function createRelayServer(given: RelayServerOptions): Http2Server {
       rejectUnauthorized: true,
     },
     (session) => {
-      newcomers.admit(session.socket);
+      handshaking.admit(session.socket);
       session.once('close', (cause) => {
         if (cause) options.logger.debug('relay.session.error', { reason: cause.message });
       });
@@ -94,7 +94,7 @@ export function createRelayServer(given: RelayServerOptions): Http2Server {
     }
   });
   admitInTurn(server.tls, { offenders });
-  const newcomers = new HandshakingConnections(server.tls, NEWCOMERS);
+  const handshaking = new HandshakingConnections(server.tls, HANDSHAKING);
   useCertificate(server.tls, options.identity);
   noteFailedHandshakes(server.tls, offenders);
   reportTlsErrors(server.tls, options.logger);

@@ -152,7 +152,7 @@ export type KubeApi = Message<"fairlead.link.v1.KubeApi"> & {
   extra: Extra[];
 
   /**
-   * What the user may do there, signed: the envelope of libs/access-statement, at most 24 KiB. With it, user, groups and extra are those of a stranger:
+   * What the user may do there, signed: the envelope of libs/access-statement, at most 24 KiB. With it, user, groups and extra are those of nobody who is trusted:
    * the agent writes none but what the statement gives. Empty: there is none.
    *
    * @generated from field: bytes statement = 4;

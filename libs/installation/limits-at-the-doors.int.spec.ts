@@ -10,8 +10,8 @@ import { startInstallation, type Replica, type TestInstallation } from './replic
 
 /** Of one user, in this test. */
 const CONNECTIONS = 3;
-/** Of newcomers from one address, at the CONNECT door of this test: half of 550, with 1,100 for clients. */
-const PLACES = 275;
+/** Handshaking from one address, at the CONNECT door of this test: half of 550, with 1,100 for clients. */
+const LIMIT = 275;
 /** CONNECTs of one client, in this test, and those that are told that they are too many. */
 const OF_CLIENT = 3 + 256;
 /** Handshakes at once. */
@@ -92,13 +92,13 @@ async function silent(localAddress: string, identity: { key: string; cert: strin
   return plain.bytesRead > 0;
 }
 
-it('a certificate that is no client’s keeps the place of a newcomer at the CONNECT door, and a client’s does not', async () => {
+it('a certificate that is no client’s counts as handshaking at the CONNECT door, and a client’s does not', async () => {
   const { authority, cluster } = installation;
   const { privateKeyPem, chainPem } = await authority.agent(cluster.clusterId);
   const agent = { key: privateKeyPem, cert: chainPem };
   const { clientId } = await installation.addClient([cluster]);
   const client = await clientCertificate(authority, clientId);
-  for (let n = 0; n < PLACES; n += BATCH) {
+  for (let n = 0; n < LIMIT; n += BATCH) {
     await Promise.all(Array.from({ length: BATCH }, () => silent('127.0.0.1', agent)));
   }
   expect([await silent('127.0.0.1', client), await silent('127.0.0.2', client)]).toEqual([false, true]);
@@ -120,7 +120,7 @@ async function knownClient(): Promise<ClientCertificate> {
 
 it('one client has so many connections at the CONNECT door, also if it says nothing on them, and leaves the others’', async () => {
   const [many, other] = [await knownClient(), await knownClient()];
-  // As many networks as it takes: none of them runs out of places for newcomers.
+  // As many networks as it takes: none of them reaches the limit of the handshaking.
   const hold = (identity: typeof many, count: number): Promise<boolean[]> =>
     Promise.all(Array.from({ length: count }, (_, n) => silent(`127.0.1.${1 + (n % 200)}`, identity)));
   const isOpen = ({ destroyed, readableEnded }: TLSSocket): boolean => !destroyed && !readableEnded;

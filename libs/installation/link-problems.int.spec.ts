@@ -13,10 +13,10 @@ it('a link that its replica did not end is reported with what is known of why, o
   const cluster = await pair.installation.addCluster('lost');
   const agent = await pair.installation.startAgent({ replicas: [pair.a], cluster, apiPort: pair.api.port });
   await agent.stop();
-  await eventually(() => expect(pair.a.troubles).toHaveLength(1));
-  expect(pair.a.troubles).toMatchObject([{ clusterId: cluster.clusterId, code: 'UNAVAILABLE', address: '127.0.0.1' }]);
-  expect(pair.a.troubles[0]?.reason).toMatch(/^the connection (broke|was closed): /);
-  expect(pair.b.troubles).toEqual([]);
+  await eventually(() => expect(pair.a.problems).toHaveLength(1));
+  expect(pair.a.problems).toMatchObject([{ clusterId: cluster.clusterId, code: 'UNAVAILABLE', address: '127.0.0.1' }]);
+  expect(pair.a.problems[0]?.reason).toMatch(/^the connection (broke|was closed): /);
+  expect(pair.b.problems).toEqual([]);
 });
 
 it('an agent that is turned away is reported with the code that it was told', async () => {
@@ -29,12 +29,12 @@ it('an agent that is turned away is reported with the code that it was told', as
     apiPort: pair.api.port,
     expectRefusal: true,
   });
-  await eventually(() => expect(pair.b.troubles).toHaveLength(1));
+  await eventually(() => expect(pair.b.problems).toHaveLength(1));
   const reason = 'enrolment 1 was replaced by 2';
-  expect(pair.b.troubles).toMatchObject([{ clusterId: cluster.clusterId, code: 'CERTIFICATE_REFUSED', reason }]);
+  expect(pair.b.problems).toMatchObject([{ clusterId: cluster.clusterId, code: 'CERTIFICATE_REFUSED', reason }]);
 });
 
-it('what a replica ends itself, because it stops, is no trouble', async () => {
+it('what a replica ends itself, because it stops, is no problem', async () => {
   const cluster = await pair.installation.addCluster('moved');
   const agent = await pair.installation.startAgent({
     replicas: [pair.a, pair.b],
@@ -42,8 +42,8 @@ it('what a replica ends itself, because it stops, is no trouble', async () => {
     cluster,
     apiPort: pair.api.port,
   });
-  const before = pair.a.troubles.length;
+  const before = pair.a.problems.length;
   await pair.a.stop();
   await eventually(() => expect(agent.agent.readiness()[0]?.detail).toMatch(/^1 of/));
-  expect(pair.a.troubles).toHaveLength(before);
+  expect(pair.a.problems).toHaveLength(before);
 });

@@ -249,14 +249,14 @@ describe('a connection of HTTP/2, before its first request', () => {
     socket.destroy();
   });
 
-  it('answers one of the many requests of a stranger', async () => {
+  it('answers one of the many requests of an unauthenticated peer', async () => {
     const { socket, types } = await askAtOnce('wrong'.padStart(90, '.'));
     await closing(socket);
     expect(answersIn(types())).toBe(1);
     expect(types()).toContain(FRAME.goaway);
   });
 
-  it('has nothing read of it once a stranger was refused, and stays for a while', async () => {
+  it('has nothing read of it once an unauthenticated peer was refused, and stays for a while', async () => {
     const { socket, types } = await greet();
     const closed = closing(socket);
     const open = Buffer.from(REQUEST);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
 /** Of one address. */
-const PLACES = 256;
+const LIMIT = 256;
 /** Of one cluster, for connections with its agent's certificate that are no links. */
 const UNLINKED = 64;
 /** Handshakes at once: the door drops who waited for eight seconds until it came to them. */
@@ -39,7 +39,7 @@ async function isKept(localAddress: string, certificate?: TestCertificate): Prom
   });
   sockets.push(socket.on('error', () => undefined));
   const closed = new Promise<boolean>((resolve) => socket.once('close', () => resolve(false)));
-  // Answers pings, however long the others take to come: who is silent for eight seconds is ended, and its place is free.
+  // Answers pings, however long the others take to come: who is silent for eight seconds is ended, and counts no more.
   const session = connectHttp2('https://127.0.0.1', { createConnection: () => socket }).on('error', () => undefined);
   const heard = once(session, 'remoteSettings').then(
     () => true,
@@ -58,18 +58,18 @@ async function keptOf(count: number, isNextKept: () => Promise<boolean>): Promis
   return kept;
 }
 
-it('strangers from one address take their places and no more, and keep out neither agents nor others', async () => {
-  const stranger = () => isKept('127.0.0.1');
-  expect(await keptOf(PLACES + 20, stranger)).toBe(PLACES);
-  expect(await stranger()).toBe(false);
+it('the unauthenticated from one address have their limit and no more, and keep out neither agents nor others', async () => {
+  const unauthenticated = () => isKept('127.0.0.1');
+  expect(await keptOf(LIMIT + 20, unauthenticated)).toBe(LIMIT);
+  expect(await unauthenticated()).toBe(false);
   expect(await isKept('127.0.0.2')).toBe(true);
   const agent = await installation.authority.agent(installation.cluster.clusterId);
   expect(await keptOf(50, () => isKept('127.0.0.1', agent))).toBe(50);
   for (const socket of sockets.splice(0)) socket.destroy();
-  await eventually(async () => expect(await stranger()).toBe(true));
+  await eventually(async () => expect(await unauthenticated()).toBe(true));
 });
 
-it('an agent that says no Hello takes the places of its cluster and no more, and who has linked takes none', async () => {
+it('an agent that says no Hello has the limit of its cluster and no more, and who has linked takes none', async () => {
   const linked = await installation.startAgent({ replicas: [replica], apiPort: 1 });
   const own = await installation.authority.agent(installation.cluster.clusterId);
   const other = await installation.addCluster('unlinked');
@@ -92,13 +92,13 @@ it.each([
     },
   ],
   ['is of no cluster', async () => installation.authority.agent(randomUUID())],
-])('whose certificate %s is a stranger, and takes no place of the cluster', async (_, make) => {
+])('whose certificate %s is untrusted, and takes nothing of the limit of the cluster', async (_, make) => {
   const certificate = await make();
   // Until the replica has heard why, and until nobody is left of a try before.
   await eventually(
     async () => {
       try {
-        expect(await keptOf(PLACES + 20, () => isKept('127.0.0.3', certificate))).toBe(PLACES);
+        expect(await keptOf(LIMIT + 20, () => isKept('127.0.0.3', certificate))).toBe(LIMIT);
       } finally {
         await leave();
       }
