@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
 import { systemClock } from '@fairlead/clock';
 import { StackError } from '../errors.js';
 import { describeExit, type Exit, type StackLog } from '../events.js';
@@ -24,7 +23,8 @@ interface NodeUnitOptions {
 }
 
 const STOP_GRACE_MS = 8_000;
-const PRELOAD = fileURLToPath(new URL(`./exit-with-parent${extname(import.meta.url)}`, import.meta.url));
+/** Compiled, also where tests run this from source: to strip its types would take each process longer than to run it. */
+const PRELOAD = createRequire(import.meta.url).resolve('@fairlead/stack/exit-with-parent');
 
 /**
  * One of our own processes. It is the leader of its own process group, so that Ctrl-C reaches only the one who started it, and it
