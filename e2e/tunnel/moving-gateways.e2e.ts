@@ -109,7 +109,7 @@ it('both gateways move, one after the other, under load: no agent is stranded, n
   await allLinked(stack, LINKS * (AGENTS + 1));
   const before = asked.asked();
   await eventually(() => expect(asked.asked()).toBeGreaterThan(before + 2 * AGENTS), { timeoutMs: MOVED_MS });
-  expect(asked.failures).toEqual([]);
+  expect(asked.failures.slice(0, 10)).toEqual([]);
   expect(fleet.news.filter(({ event }) => event === 'agent.enrolled')).toHaveLength(AGENTS);
   expect(fleet.news.filter(({ event }) => event === 'link.moving').length).toBeGreaterThanOrEqual(LINKS * AGENTS);
   expect(await fairlead(stack, 'endpoints', 'list')).toMatch(/: (\d+) of \1 clusters were told/);

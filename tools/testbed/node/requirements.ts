@@ -31,6 +31,8 @@ const ENGINE: Packages = {
 const PLUGINS = ['bridge', 'host-local', 'loopback', 'portmap'];
 const PLUGINS_PACKAGE = 'containernetworking-plugins';
 const INSTALL_TIMEOUT_MS = 300_000;
+/** Of apt-get one runs at a time, and a second one fails at once: ours wait for each other with a lock on this folder, which every Debian has. */
+const ONE_AT_A_TIME = '/var/lib/apt';
 
 /** The Debian packages that are missing for a real node. */
 export async function missingPackages(): Promise<string[]> {
@@ -80,7 +82,9 @@ async function install(packages: readonly string[], log: Log): Promise<string> {
   log(`installing ${packages.join(', ')}`);
   // On runlevel 1 no package starts its service.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  const apt = (...args: string[]) => promisify(execFile)('apt-get', args, { env, timeout: INSTALL_TIMEOUT_MS });
+  const timeout = INSTALL_TIMEOUT_MS;
+  const apt = (...args: string[]) =>
+    promisify(execFile)('flock', [ONE_AT_A_TIME, 'apt-get', ...args], { env, timeout });
   try {
     await apt('update', '-qq');
     await apt('install', '-qq', '-y', '--no-install-recommends', ...packages);
