@@ -56,9 +56,15 @@ export function describeKubectl(ways: readonly Way[], of: () => ToolsWorld): voi
       expect(await kubectl('delete', 'deployment', name, '--wait')).toMatchObject({ code: 0 });
     });
 
-    it('says what a drain would evict', async () => {
-      const { code, stdout } = await kubectl('drain', 'node-1', '--dry-run=server', '--force', '--ignore-daemonsets');
-      expect([code, stdout]).toEqual([0, expect.stringContaining('evicting pod default/shell (server dry run)')]);
+    it('says what a drain would evict, and waits for what a disruption budget forbids', async () => {
+      const asked = ['--dry-run=server', '--force', '--ignore-daemonsets', '--timeout=3s'];
+      const { code, stdout, stderr } = await kubectl('drain', 'node-1', ...asked);
+      expect(stdout).toContain('evicting pod default/shell (server dry run)');
+      // The last pod of an agent is not evicted.
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/"fairlead-agent-.*would violate the pod's disruption budget/),
+      ]);
     });
 
     it('says clearly that there are no metrics', async () => {
