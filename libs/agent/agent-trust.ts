@@ -10,9 +10,9 @@ import type { HeldIdentity } from './held-identity.js';
 import { afterBundle } from './known-endpoints.js';
 import { highestFor, trustSince } from './trust-pace.js';
 
-/** How long a link waits after a bundle that was refused: who sends many costs no more than this many. */
+/** How long a link waits after a bundle that was refused or passed over: who sends many costs no more than this many. */
 const REFUSAL_PAUSE_MS = 1_000;
-/** Refused bundles that are remembered, and in what time one more is complained of. */
+/** Such bundles that are remembered, and in what time one more is told of. */
 const MAX_REMEMBERED = 16;
 const COMPLAINT_MS = 60_000;
 const STORE_RETRY = { baseMs: 1_000, capMs: 60_000 };
@@ -81,8 +81,10 @@ export class AgentTrust implements TrustEnd {
   async #open(signed: SignedTrust): Promise<TrustedRoots | null> {
     try {
       // The library that reads every extension is loaded when it is needed: an agent that starts is waited for.
-      const { openSignedTrust } = await import('./open-signed-trust.js');
+      const { openSignedTrust, toldVersion } = await import('./open-signed-trust.js');
       const { current } = this.#identity;
+      const version = toldVersion(signed);
+      if (version < current.trustVersion) return await this.#passOver(signed, version);
       const roots = await openSignedTrust(signed, { ...current, highest: highestFor(current) });
       assertSame(roots, current);
       return roots;
@@ -105,8 +107,6 @@ export class AgentTrust implements TrustEnd {
         endpoints: endpoints?.length,
       });
     }
-    // No honest replica tells one: it knows which version is held here.
-    if (roots.version < before) this.#complain(signed, older(roots.version, before));
     return trustVersion === roots.version ? trustVersion : null;
   }
 
@@ -114,24 +114,29 @@ export class AgentTrust implements TrustEnd {
     return this.#clock.sleep(ms, this.#identity.over).catch(() => undefined);
   }
 
-  /** Says so once of each, and of many that differ once a minute. */
-  #complain({ bundle, signature }: SignedTrust, error: unknown): void {
-    const digest = createHash('sha256').update(bundle).update(signature).digest('base64');
-    const nowMs = this.#clock.monotonicMs();
-    if (this.#refused.has(digest) || nowMs - this.#complainedMs < COMPLAINT_MS) return;
-    if (this.#refused.size >= MAX_REMEMBERED) this.#refused.clear();
-    this.#refused.add(digest);
-    this.#complainedMs = nowMs;
+  /** An older one changes nothing, whoever signed it: of two replicas one may hear later than the other. */
+  async #passOver(signed: SignedTrust, version: number): Promise<null> {
+    if (this.#isNews(signed)) this.#logger.info('trust.older', { version, held: this.version });
+    await this.#pause(REFUSAL_PAUSE_MS);
+    return null;
+  }
+
+  #complain(signed: SignedTrust, error: unknown): void {
+    if (!this.#isNews(signed)) return;
     const { code } = toFairleadError(error);
     this.#logger.error('trust.refused', { code, reason: messageOf(error), held: this.version });
   }
-}
 
-function older(version: number, held: number): FairleadError {
-  return new FairleadError(
-    'CERTIFICATE_REFUSED',
-    `the trust bundle is refused: version ${version} is older than ${held}`,
-  );
+  /** Once of each, and of many that differ once a minute. */
+  #isNews({ bundle, signature }: SignedTrust): boolean {
+    const digest = createHash('sha256').update(bundle).update(signature).digest('base64');
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#refused.has(digest) || nowMs - this.#complainedMs < COMPLAINT_MS) return false;
+    if (this.#refused.size >= MAX_REMEMBERED) this.#refused.clear();
+    this.#refused.add(digest);
+    this.#complainedMs = nowMs;
+    return true;
+  }
 }
 
 /** Two bundles of one version: whoever says that it holds the one must not be taken for holding the other. */

@@ -25,7 +25,7 @@ it('knows what share of a core a file takes', () => {
   expect(shareOf(waiting(60))).toBe(1 / 8);
   expect(shareOf(computing(60))).toBe(1);
   expect(shareOf({ wallS: 0, cpuS: 0, needs: [] })).toBe(0);
-  expect(roomOn(2)).toEqual({ cores: 2.3, files: 8 });
+  expect(roomOn(2)).toEqual({ cores: 2, files: 8 });
 });
 
 it('runs as many as the cores have room for: few that compute, many that wait', async () => {
@@ -101,7 +101,7 @@ it('begins a file once its components are here', async () => {
 it('begins nothing beside others on a machine that is overloaded, and goes on when it is no more', async () => {
   expect([isOverloaded(2, 10), isOverloaded(2, 10.1)]).toEqual([false, true]);
   let overloaded = true;
-  const lanes = new Lanes({ cores: 2.3, files: 8 }, () => overloaded);
+  const lanes = new Lanes({ cores: 2, files: 8 }, () => overloaded);
   const running: string[] = [];
   for (const name of ['one', 'other']) void lanes.enter(waiting(10)).then(() => running.push(name));
   await settle();
