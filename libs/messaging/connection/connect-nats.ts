@@ -1,11 +1,11 @@
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
-import { connect, nkeyAuthenticator, type NatsConnection, type TlsOptions } from '@nats-io/transport-node';
+import { connect, type Authenticator, type NatsConnection, type TlsOptions } from '@nats-io/transport-node';
 import { connectionState } from './connection-state.js';
 import { inboxPrefix, rememberInboxPrefix, type Holder } from './inbox.js';
 import { explainNatsFailure, natsServerTls, type NatsServer } from './nats-server-tls.js';
-import { readSeedFile } from './nkey.js';
+import { nkeyAuthenticator, readSeedFile } from './nkey.js';
 
 const RETRY = { baseMs: 200, capMs: 5_000 };
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -27,12 +27,12 @@ export interface ConnectNatsOptions extends Holder, NatsServer {
  * and for plain text to another machine.
  */
 export async function connectNats(options: ConnectNatsOptions): Promise<NatsConnection> {
-  const seed = new TextEncoder().encode(readSeedFile(options.seedFile));
+  const authenticator = nkeyAuthenticator(readSeedFile(options.seedFile));
   const tls = natsServerTls(options);
   for (let attempt = 0; ; attempt += 1) {
     options.signal?.throwIfAborted();
     try {
-      const nc = await connectOnce(options, seed, tls);
+      const nc = await connectOnce(options, authenticator, tls);
       options.logger.info('nats.connected', { server: nc.getServer() });
       rememberInboxPrefix(nc, options);
       connectionState(nc);
@@ -46,11 +46,15 @@ export async function connectNats(options: ConnectNatsOptions): Promise<NatsConn
   }
 }
 
-function connectOnce(options: ConnectNatsOptions, seed: Uint8Array, tls: TlsOptions | null): Promise<NatsConnection> {
+function connectOnce(
+  options: ConnectNatsOptions,
+  authenticator: Authenticator,
+  tls: TlsOptions | null,
+): Promise<NatsConnection> {
   return connect({
     servers: options.url.split(','),
     name: `fairlead-${options.role}-${options.credential}`,
-    authenticator: nkeyAuthenticator(seed),
+    authenticator,
     inboxPrefix: inboxPrefix(options),
     tls,
     timeout: CONNECT_TIMEOUT_MS,

@@ -1,6 +1,13 @@
+import { createPrivateKey, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { createUser, fromSeed } from '@nats-io/nkeys';
+import { Prefix } from '@nats-io/nkeys';
+import { Codec } from '@nats-io/nkeys/lib/codec.js';
+import type { Authenticator } from '@nats-io/transport-node';
+
+const SEED_BYTES = 32;
+/** What an Ed25519 private key begins with, before its 32 bytes. RFC 8410, section 7. */
+const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 export interface Nkey {
   /** The secret half; it belongs in a 0600 file. */
@@ -11,13 +18,14 @@ export interface Nkey {
 
 /** A new user key pair for a NATS credential. */
 export function createNkey(): Nkey {
-  return describe(createUser());
+  return nkeyFromSeed(toText(Codec.encodeSeed(Prefix.User, randomBytes(SEED_BYTES))));
 }
 
 /** The key pair of an existing seed. Throws INVALID_ARGUMENT, without repeating the seed. */
 export function nkeyFromSeed(seed: string): Nkey {
   try {
-    return describe(fromSeed(new TextEncoder().encode(seed)));
+    const { key, prefix } = privateKeyOf(seed);
+    return { seed, publicKey: publicKeyOf(key, prefix) };
   } catch {
     throw new FairleadError('INVALID_ARGUMENT', 'the NATS seed is not a valid nkey seed');
   }
@@ -38,6 +46,22 @@ export function readSeedFile(path: string): string {
   return nkeyFromSeed(text).seed;
 }
 
-function describe(pair: ReturnType<typeof createUser>): Nkey {
-  return { seed: new TextDecoder().decode(pair.getSeed()), publicKey: pair.getPublicKey() };
+/** Answers a server's nonce, as the client library does; Node's own Ed25519 takes 0.1 ms where the library's, in JavaScript, takes a process that starts 20. */
+export function nkeyAuthenticator(seed: string): Authenticator {
+  const { key, prefix } = privateKeyOf(seed);
+  const nkey = publicKeyOf(key, prefix);
+  return (nonce) => ({ nkey, sig: nonce ? sign(null, Buffer.from(nonce), key).toString('base64') : '' });
 }
+
+function privateKeyOf(seed: string): { readonly key: KeyObject; readonly prefix: Prefix } {
+  const { buf, prefix } = Codec.decodeSeed(new TextEncoder().encode(seed));
+  if (buf.length !== SEED_BYTES) throw new Error(`${buf.length} bytes`);
+  return { key: createPrivateKey({ key: Buffer.concat([PKCS8_ED25519, buf]), format: 'der', type: 'pkcs8' }), prefix };
+}
+
+function publicKeyOf(key: KeyObject, prefix: Prefix): string {
+  const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
+  return toText(Codec.encode(prefix, Buffer.from(x, 'base64url')));
+}
+
+const toText = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

@@ -1,4 +1,4 @@
-// @tier full: e2e/tunnel/agent-pod and e2e/gitops/follow run Deployments with Secrets, accounts, probes and Services on such a cluster
+// @tier full: e2e/tunnel/stories/agent-pod and e2e/gitops/follow run Deployments with Secrets, accounts, probes and Services on such a cluster
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findBinary } from '../binaries/find-binary.js';

@@ -1,4 +1,4 @@
-// @tier full: e2e/api-door/streams shows exec, logs, cp and port-forward on it, e2e/tunnel/agent-pod a restart of what was killed
+// @tier full: e2e/api-door/streams shows exec, logs, cp and port-forward on it, e2e/tunnel/stories/agent-pod a restart of what was killed
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:https';

@@ -2,15 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommandOutput, Stack } from '@fairlead/stack';
 import { eventually } from '@fairlead/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fairlead } from '../support/fairlead.js';
-import { https, type Answer } from '../support/https.js';
-import { startTestStack, type TestStack } from '../support/test-stack.js';
-import { fillTenant, type Everything } from './everything-of-a-tenant.js';
-import { commandOf } from './person.js';
-import { apiAs, describedOperations, type ApiAnswer, type AskApi, type DescribedOperation } from './tenant-api.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { fairlead } from '../../support/fairlead.js';
+import { https, type Answer } from '../../support/https.js';
+import { sharedStack } from '../../support/shared-stack.js';
+import { fillTenant, type Everything } from '../everything-of-a-tenant.js';
+import { commandOf } from '../person.js';
+import { apiAs, describedOperations, type ApiAnswer, type AskApi, type DescribedOperation } from '../tenant-api.js';
 
-let running: TestStack;
 let stack: Stack;
 let bossFile: string;
 let admin: AskApi;
@@ -19,8 +18,7 @@ let everything: Everything;
 let operations: readonly DescribedOperation[];
 
 beforeAll(async () => {
-  running = await startTestStack({ demo: false });
-  ({ stack } = running);
+  ({ stack } = sharedStack());
   bossFile = join(stack.stateDir, 'boss.token');
   await fairlead(stack, 'tenant', 'create', 'shop', '--clusters', '2', '--grants', '10');
   await inShop('api-token', 'create', 'boss', '--for', '1h', '--out', bossFile);
@@ -30,7 +28,6 @@ beforeAll(async () => {
   everything = await fillTenant(stack, admin);
   operations = await describedOperations(admin);
 });
-afterAll(() => running?.[Symbol.asyncDispose]());
 
 /** As an administrator of the installation who acts in the tenant. */
 const inShop = (...args: string[]): Promise<string> => fairlead(stack, '--tenant', 'shop', ...args);

@@ -1,34 +1,35 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Stack } from '@fairlead/stack';
 import { kubectlOf, ownImage, podProcesses, startCluster, type Cluster, type Kubectl } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fairlead } from '../support/fairlead.js';
-import { succeeds } from '../support/kubectl-streams.js';
-import { startTestStack, type TestStack } from '../support/test-stack.js';
+import { fairlead } from '../../support/fairlead.js';
+import { succeeds } from '../../support/kubectl-streams.js';
+import { sharedStack } from '../../support/shared-stack.js';
+import { AGENT_POD_IMAGE } from '../agent-pod-image.js';
 
-const IMAGE = 'registry.example.test/fairlead/agent:1';
-const ENTRY = fileURLToPath(new URL('../../apps/agent/dist/bundle/main.js', import.meta.url));
+const ENTRY = fileURLToPath(new URL('../../../apps/agent/dist/bundle/main.js', import.meta.url));
 const PATIENCE = '--timeout=120s';
 const SELECTOR = 'app.kubernetes.io/name=fairlead-agent';
 
 let started: AsyncDisposableStack;
-let running: TestStack;
+let stack: Stack;
 let cluster: Cluster;
 let kubectl: Kubectl;
 
 beforeAll(async () => {
   started = new AsyncDisposableStack();
-  running = started.use(await startTestStack({ demo: false, agentImage: IMAGE }));
-  const dataDir = join(running.stack.stateDir, 'edge');
-  const images = { [IMAGE]: ownImage({ entry: ENTRY }) };
+  ({ stack } = sharedStack());
+  const dataDir = join(stack.stateDir, 'edge');
+  const images = { [AGENT_POD_IMAGE]: ownImage({ entry: ENTRY }) };
   cluster = started.use(await startCluster({ dataDir, images, log: () => undefined }));
   kubectl = await kubectlOf(cluster.kube.info.adminKubeconfigPath, { timeoutMs: 150_000, log: () => undefined });
 });
 afterAll(() => started?.disposeAsync());
 
 async function isOnline(): Promise<void> {
-  const { presence } = JSON.parse(await fairlead(running.stack, 'cluster', 'show', 'edge', '-o', 'json')) as {
+  const { presence } = JSON.parse(await fairlead(stack, 'cluster', 'show', 'edge', '-o', 'json')) as {
     presence: { state: string };
   };
   expect(presence.state).toBe('online');
@@ -36,8 +37,8 @@ async function isOnline(): Promise<void> {
 
 describe('the agent in a pod, with what its import manifest gives it', () => {
   it('joins, and its probes say that it is ready', async () => {
-    await fairlead(running.stack, 'cluster', 'create', 'edge');
-    await succeeds(kubectl(['apply', '-f', '-'], await fairlead(running.stack, 'cluster', 'import', 'edge')));
+    await fairlead(stack, 'cluster', 'create', 'edge');
+    await succeeds(kubectl(['apply', '-f', '-'], await fairlead(stack, 'cluster', 'import', 'edge')));
     await succeeds(kubectl(['rollout', 'status', 'deployment/fairlead-agent', '-n', 'fairlead-system', PATIENCE]));
     await eventually(isOnline, { timeoutMs: 60_000 });
   });
