@@ -1,18 +1,22 @@
 // @tier full: needs root, Debian's packages and a real node; `streams` shows each way and each protocol on the test kubelet
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { get } from 'node:https';
 import { createInterface } from 'node:readline';
-import { LONGEST_NODE_MS } from '@fairlead/testbed';
-import { eventually } from '@fairlead/testing';
+import { LONGEST_NODE_MS, type Kubectl } from '@fairlead/testbed';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SOON_MS, STREAM_PROTOCOLS } from '../support/pod-streams.js';
-import { resize } from '../support/terminal.js';
+import { STREAM_PROTOCOLS, itStreams, type StreamProtocol, type Streaming } from '../support/pod-streams.js';
 import { adminToken, whoHoldsTheLink } from '../support/test-stack.js';
-import { watchProcess } from '../support/watching.js';
 import { describeBulk } from './bulk-stories.js';
+import { itReachesContainers, type InContainers } from './container-stories.js';
 import { describeDeaths } from './death-stories.js';
-import { describeStreams, startRealStreamingWorld, terminalsOf, type StreamingWorld, type Via } from './world.js';
+import {
+  describeStreams,
+  kubectlsOf,
+  startRealStreamingWorld,
+  terminalsOf,
+  type StreamingWorld,
+  type Via,
+} from './world.js';
 
 const START_MS = 300_000;
 /** There may be another real node on this machine first. */
@@ -37,42 +41,38 @@ describeStreams(
   () => world,
 );
 
+/** As old and as new as modules have them. Before 1.29 there was SPDY alone. */
+const OTHERS = [
+  ['kubectl-oldest', 'own', 'SPDY'],
+  ['kubectl-oldest', 'relay', 'SPDY'],
+  ['kubectl-newest', 'own', 'WebSocket'],
+  ['kubectl-newest', 'own', 'SPDY'],
+  ['kubectl-newest', 'relay', 'WebSocket'],
+  ['kubectl-newest', 'relay', 'SPDY'],
+] as const;
+
+function describeOthers(what: string, stories: (protocol: StreamProtocol, of: () => Streaming & InContainers) => void) {
+  describe.each(OTHERS)(`%s at the replica whose way is %s, with %s, ${what}`, (version, via, protocol) => {
+    let kubectl: Kubectl;
+    let terminal: Kubectl;
+    beforeAll(async () => {
+      kubectl = (await kubectlsOf(world, { version }))[via][protocol];
+      terminal = (await terminalsOf(world, version))[via][protocol];
+    });
+    stories(protocol, () => ({ kubectl, terminal, pods: world.pods, dir: world.dir, way: `${version}-${via}` }));
+  });
+}
+
+// Before anything is added for debugging: kubectl says then which container it means.
+describeOthers('streams', itStreams);
+
 describe.each<Via>(['own', 'relay'])('in a real container, through the replica whose way is %s', (via) => {
   describe.each(STREAM_PROTOCOLS)('by %s', (protocol) => {
-    it('a shell has a terminal, which changes its size with the one outside, and its exit code comes back', async () => {
-      const terminal = terminals[via][protocol].start(['exec', '-it', 'shell', '--', 'sh']);
-      await using session = watchProcess(terminal);
-      const exit = once(terminal, 'exit');
-      terminal.stdin.write('test -t 0 && echo "a terminal"\n');
-      await session.line(/^a terminal$/, SOON_MS);
-      for (const [rows, columns] of [
-        [40, 100],
-        [33, 77],
-      ] as const) {
-        await resize(terminal, { rows, columns });
-        // Whoever asks at once may be earlier than the news.
-        await eventually(() => {
-          terminal.stdin.write('stty size\n');
-          return session.line(new RegExp(`^${rows} ${columns}$`), 1_000);
-        });
-      }
-      terminal.stdin.write('exit 9\n');
-      expect(await exit).toEqual([9, null]);
-    });
-
-    it('a container that is added for debugging sees the processes of the one it is for', async () => {
-      const name = `debug-${via}-${protocol}`.toLowerCase();
-      const script = 'read word; echo "got $word"; tr "\\0" " " < /proc/1/cmdline; echo';
-      const added = ['--image=shell:1', '--image-pull-policy=Never', '--target=main', `--container=${name}`];
-      const command = world.kubectls[via][protocol].start(['debug', '-i', 'shell', ...added, '--', 'sh', '-c', script]);
-      await using watch = watchProcess(command);
-      command.stdin.write('hello\n');
-      await watch.line(/^got hello$/, SOON_MS);
-      await watch.line(/sleep 10000/, SOON_MS);
-      command.stdin.end();
-      await watch.ended(SOON_MS);
-      expect(command.exitCode).toBe(0);
-    });
+    itReachesContainers(protocol, () => ({
+      kubectl: world.kubectls[via][protocol],
+      terminal: terminals[via][protocol],
+      way: via,
+    }));
   });
 
   it(`${FOLLOWERS} follow a log at once, and miss nothing`, { timeout: START_MS }, async () => {
@@ -93,6 +93,8 @@ describe.each<Via>(['own', 'relay'])('in a real container, through the replica w
     expect(gaps).toEqual([]);
   });
 });
+
+describeOthers('in a real container', itReachesContainers);
 
 interface Access {
   readonly ca: string;

@@ -1,6 +1,13 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { kubectlOf, startRealCluster, type KubeInfo, type Kubectl, type RealCluster } from '@fairlead/testbed';
+import {
+  kubectlOf,
+  startRealCluster,
+  type KubeInfo,
+  type Kubectl,
+  type KubectlOptions,
+  type RealCluster,
+} from '@fairlead/testbed';
 import type { Stack } from '@fairlead/stack';
 import {
   itStreams,
@@ -81,12 +88,21 @@ async function inhabit(stack: Stack, kubeconfigPath: string): Promise<Pick<Strea
   return { kubectls, pods: await runStreamingPods(kubectls.relay.WebSocket) };
 }
 
-/** As `kubectls`, each in a terminal. */
-export async function terminalsOf({ stack, kubeconfigPath }: StreamingWorld): Promise<StreamingWorld['kubectls']> {
+/** As `kubectls`, but of another minor version, or run within something. */
+export async function kubectlsOf(
+  { stack, kubeconfigPath }: StreamingWorld,
+  how: Pick<KubectlOptions, 'within' | 'version'>,
+): Promise<StreamingWorld['kubectls']> {
   const { holder, other } = await whoHoldsTheLink(stack);
-  const of = (gateway: string) => streamingKubectls(kubeconfigPath, ['--context', `demo@${gateway}`], inTerminal);
+  const of = (gateway: string) => streamingKubectls(kubeconfigPath, ['--context', `demo@${gateway}`], how);
   return { own: await of(holder), relay: await of(other) };
 }
+
+/** Each in a terminal. */
+export const terminalsOf = (
+  world: StreamingWorld,
+  version?: KubectlOptions['version'],
+): Promise<StreamingWorld['kubectls']> => kubectlsOf(world, { within: inTerminal, version });
 
 /** What kubectl's users do with pods, each by this way and with this protocol. */
 export function describeStreams(pairs: readonly (readonly [Via, StreamProtocol])[], of: () => StreamingWorld): void {

@@ -33,14 +33,14 @@ const ECHO_SERVER = `require('node:http').createServer((q, a) => q.pipe(a)).list
 const UPGRADE = { WebSocket: 'websocket', SPDY: 'SPDY/3.1' };
 const SPDY = { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' };
 
-/** kubectl for one cluster, by either protocol; `contextArgs` go before each command, which may run within another. */
+/** kubectl for one cluster, by either protocol; `contextArgs` go before each command, which may run within another, or be of another version. */
 export async function streamingKubectls(
   kubeconfigPath: string,
   contextArgs: readonly string[] = [],
-  within?: KubectlOptions['within'],
+  how: Pick<KubectlOptions, 'within' | 'version'> = {},
 ): Promise<Record<StreamProtocol, Kubectl>> {
   const of = async (env: Readonly<Record<string, string>>): Promise<Kubectl> => {
-    const kubectl = await kubectlOf(kubeconfigPath, { timeoutMs: LATEST_MS, log: () => undefined, env, within });
+    const kubectl = await kubectlOf(kubeconfigPath, { timeoutMs: LATEST_MS, log: () => undefined, env, ...how });
     const own = (args: readonly string[]): string[] => [...contextArgs, ...args];
     return Object.assign((...[args, stdin]: Parameters<Kubectl>) => kubectl(own(args), stdin), {
       text: (...[args, stdin]: Parameters<Kubectl['text']>) => kubectl.text(own(args), stdin),

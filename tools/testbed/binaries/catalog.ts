@@ -1,4 +1,6 @@
+import { COREDNS } from './coredns.js';
 import { DOCKER_COMPOSE } from './docker-compose.js';
+import { OTHER_KUBECTLS, type OtherKubectl } from './other-kubectls.js';
 import { PROMTOOL } from './promtool.js';
 import { TESSERA_FSCK, TLOG_VERIFY } from './tlog-tools.js';
 import { ZITADEL_OIDC } from './zitadel-oidc.js';
@@ -10,6 +12,7 @@ export type BinaryName =
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'kubectl'
+  | OtherKubectl
   | 'kube-scheduler'
   | 'kubelet'
   | 'kube-proxy'
@@ -192,25 +195,11 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
     env: 'FAIRLEAD_TESTBED_KUBECTL',
     ...kubernetes('kubectl', LINUX_AND_MAC),
   },
+  ...OTHER_KUBECTLS,
   'kube-scheduler': nodeProgram('kube-scheduler'),
   kubelet: nodeProgram('kubelet'),
   'kube-proxy': nodeProgram('kube-proxy'),
-  coredns: {
-    name: 'coredns',
-    version: '1.12.4',
-    oldest: '1.12.0',
-    versionArgs: ['-version'],
-    env: 'FAIRLEAD_TESTBED_COREDNS',
-    ofRealNode: true,
-    go: {
-      dir: 'coredns',
-      package: 'fairlead.dev/testbed/coredns',
-      ownSource: true,
-      set: {},
-      oldestGo: '1.24',
-      about: 'about 1 min',
-    },
-  },
+  coredns: COREDNS,
   // Upstream's server of many uses for tests, which is in the module of Kubernetes.
   agnhost: {
     name: 'agnhost',

@@ -16,6 +16,8 @@ it('status says for each component what would be used and why', async () => {
     'kube-apiserver',
     'kube-controller-manager',
     'kubectl',
+    'kubectl-oldest',
+    'kubectl-newest',
     'kube-scheduler',
     'kubelet',
     'kube-proxy',
