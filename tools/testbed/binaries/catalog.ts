@@ -1,5 +1,6 @@
 import { COREDNS } from './coredns.js';
 import { DOCKER_COMPOSE } from './docker-compose.js';
+import { kubernetesVersion } from './kubernetes-version.js';
 import { OTHER_KUBECTLS, type OtherKubectl } from './other-kubectls.js';
 import { PROMTOOL } from './promtool.js';
 import { TESSERA_FSCK, TLOG_VERIFY } from './tlog-tools.js';
@@ -100,22 +101,11 @@ function kubernetes(
   const go = {
     dir: 'kubernetes',
     package: `k8s.io/kubernetes/cmd/${name}`,
-    set: kubernetesVersion(),
+    set: kubernetesVersion(KUBERNETES),
     oldestGo: '1.24',
     about: 'about 4 min',
   };
   return { version: KUBERNETES, go, release: { url, sumsUrl: `${url}.sha256`, pinned: {}, platforms } };
-}
-
-/** kubectl asks client-go for its version, all others component-base. */
-function kubernetesVersion(): Record<string, string> {
-  const [major, minor] = KUBERNETES.split('.') as [string, string];
-  const values = { gitVersion: `v${KUBERNETES}`, gitMajor: major, gitMinor: minor, gitTreeState: 'archive' };
-  return Object.fromEntries(
-    ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((path) =>
-      Object.entries(values).map(([key, value]) => [`${path}.${key}`, value]),
-    ),
-  );
 }
 
 /** A program of Kubernetes that only the real node runs: of the very version of its API server. */
@@ -228,7 +218,7 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       dir: 'kubernetes-e2e',
       package: 'k8s.io/kubernetes/test/e2e',
       tests: true,
-      set: kubernetesVersion(),
+      set: kubernetesVersion(KUBERNETES),
       oldestGo: '1.24',
       about: 'about 3 min',
     },

@@ -1,3 +1,5 @@
+import { kubernetesVersion } from './kubernetes-version.js';
+
 /** kubectl of another minor version than the cluster's, as a user has it: the oldest and the newest that Go builds from modules. */
 export const OTHER_KUBECTLS = {
   'kubectl-oldest': kubectl('kubectl-oldest', '1.25.16', '1.24'),
@@ -6,14 +8,7 @@ export const OTHER_KUBECTLS = {
 export type OtherKubectl = keyof typeof OTHER_KUBECTLS;
 
 function kubectl<Name extends string>(name: Name, version: string, oldestGo: string) {
-  const [major, minor] = version.split('.') as [string, string];
-  const values = { gitVersion: `v${version}`, gitMajor: major, gitMinor: minor, gitTreeState: 'archive' };
-  // The older asks component-base for its version, the newer client-go.
-  const set = Object.fromEntries(
-    ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((path) =>
-      Object.entries(values).map(([key, value]) => [`${path}.${key}`, value]),
-    ),
-  );
+  const set = kubernetesVersion(version);
   return {
     name,
     version,
