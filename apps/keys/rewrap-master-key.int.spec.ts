@@ -15,22 +15,23 @@ import {
 } from '@fairlead/keys';
 import { SoftToken } from '@fairlead/keys/testing';
 import { silentLogger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { serviceDatabase, type ServiceDatabase } from '@fairlead/persistence/testing';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const HOSTS = 300;
 const main = fileURLToPath(new URL('dist/bundle/main.js', import.meta.url));
-const account = { service: 'keys', password: randomBytes(16).toString('hex') };
 const confBefore = process.env['SOFTHSM2_CONF'];
 
 let scratch: ScratchDir;
 let token: SoftToken;
 let postgres: Running<PostgresInfo>;
-let database: ReturnType<typeof createDatabase>;
+let databases: ServiceDatabase;
+let database: DataSource;
 const outputs: string[] = [];
 
 beforeAll(async () => {
@@ -38,20 +39,17 @@ beforeAll(async () => {
   token = await SoftToken.create(scratch, 'master');
   process.env['SOFTHSM2_CONF'] = token.configFile;
   postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  const url = databaseUrl(postgres.info.adminUrl, account);
-  await writeFile(scratch.file('url'), url, { mode: 0o600 });
-  await writeFile(scratch.file('seed'), 'unused', { mode: 0o600 });
   const schema = { service: 'keys', entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS };
-  database = createDatabase({ ...schema, url, logger: silentLogger });
-  await connectDatabase(database, silentLogger);
-  await runMigrations(database, silentLogger);
+  databases = await serviceDatabase(postgres.info.adminUrl, schema);
+  await writeFile(scratch.file('url'), databases.url, { mode: 0o600 });
+  await writeFile(scratch.file('seed'), 'unused', { mode: 0o600 });
+  database = await databases.migrated();
   await fill(masterKeyInFile(scratch.file('master.key')));
 });
 afterAll(async () => {
   if (confBefore === undefined) delete process.env['SOFTHSM2_CONF'];
   else process.env['SOFTHSM2_CONF'] = confBefore;
-  await database?.destroy();
+  await databases?.[Symbol.asyncDispose]();
   await postgres?.stop();
   await scratch?.[Symbol.asyncDispose]();
 });

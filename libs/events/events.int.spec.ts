@@ -1,12 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import {
-  connectDatabase,
-  createDatabase,
-  databaseUrl,
-  inTransaction,
-  provisionDatabase,
-  runMigrations,
-} from '@fairlead/persistence';
+import { inTransaction } from '@fairlead/persistence';
+import { serviceDatabase, type ServiceDatabase } from '@fairlead/persistence/testing';
 import { provisionJetStream } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger, type Logger } from '@fairlead/observability';
@@ -30,13 +23,13 @@ class Outbox1700000000001 implements MigrationInterface {
 
 const source = { role: 'registration', credential: 'registration' } as const;
 const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
-const account = { service: 'registration', password: randomBytes(16).toString('hex') };
 /** Reading the stream asks for each message by itself: hundreds of round trips, of three processes on a busy machine. */
 const READING_MS = 120_000;
 
 let scratch: ScratchDir;
 let postgres: Running<PostgresInfo>;
 let nats: SecuredNats;
+let databases: ServiceDatabase;
 let database: DataSource;
 let reader: NatsConnection;
 
@@ -45,19 +38,12 @@ beforeAll(async () => {
   postgres = await startPostgres({ dataDir: scratch.file('pg'), log: () => undefined });
   nats = await startSecuredNats(scratch.path);
   reader = await nats.connect({ role: 'operator', credential: 'operator' });
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  database = createDatabase({
-    url: databaseUrl(postgres.info.adminUrl, account),
-    service: account.service,
-    entities: [OutboxRow],
-    migrations: [Outbox1700000000001],
-    logger: silentLogger,
-  });
-  await connectDatabase(database, silentLogger);
-  await runMigrations(database, silentLogger);
+  const schema = { service: 'registration', entities: [OutboxRow], migrations: [Outbox1700000000001] };
+  databases = await serviceDatabase(postgres.info.adminUrl, schema);
+  database = await databases.migrated();
 });
 afterAll(async () => {
-  await database?.destroy();
+  await databases?.[Symbol.asyncDispose]();
   await nats?.[Symbol.asyncDispose]();
   await postgres?.stop();
   await scratch?.[Symbol.asyncDispose]();

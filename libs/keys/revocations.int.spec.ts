@@ -1,11 +1,10 @@
 import 'reflect-metadata';
-import { randomBytes } from 'node:crypto';
 import { BUCKETS, RevocationEntry, revocationKeys } from '@fairlead/contracts';
 import { Projection } from '@fairlead/events';
 import { watchBucket, type KvSnapshot } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { serviceDatabase, type ServiceDatabase } from '@fairlead/persistence/testing';
 import { createCsr, generatePrivateKey, signProof } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
@@ -27,13 +26,13 @@ const source = { role: 'keys', credential: 'keys' } as const;
 const registration = { role: 'registration', credential: 'registration' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 const gatewayA = { role: 'gateway', credential: 'gateway-a' } as const;
-const account = { service: 'keys', password: randomBytes(16).toString('hex') };
 const reason = 'its key was found in a backup';
 const dayMs = 86_400_000;
 
 let scratch: ScratchDir;
 let postgres: Running<PostgresInfo>;
 let nats: SecuredNats;
+let databases: ServiceDatabase;
 let database: DataSource;
 let issuer: CertificateIssuer;
 let revocations: Revocations;
@@ -46,16 +45,9 @@ beforeAll(async () => {
     startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined }),
     startSecuredNats(scratch.file('nats')),
   ]);
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  database = createDatabase({
-    url: databaseUrl(postgres.info.adminUrl, account),
-    service: 'keys',
-    entities: KEYS_ENTITIES,
-    migrations: KEYS_MIGRATIONS,
-    logger: silentLogger,
-  });
-  await connectDatabase(database, silentLogger);
-  await runMigrations(database, silentLogger);
+  const schema = { service: 'keys', entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS };
+  databases = await serviceDatabase(postgres.info.adminUrl, schema);
+  database = await databases.migrated();
   const trustDomain = 'fairlead.local';
   const onCommitted = (): void => projection?.poke();
   const masterKey = masterKeyFrom(masterKeyInFile(scratch.file('master.key')));
@@ -71,7 +63,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await bucket?.close();
   await projection?.[Symbol.asyncDispose]();
-  await database?.destroy();
+  await databases?.[Symbol.asyncDispose]();
   await nats?.[Symbol.asyncDispose]();
   await postgres?.stop();
   await scratch?.[Symbol.asyncDispose]();

@@ -39,6 +39,7 @@ import {
   source,
   type RegistrationFixture,
 } from './testing/registration-fixture.js';
+import { ADOPTED } from './store/cluster-store.js';
 
 const waiting = expect.objectContaining({ code: 'ENROLMENT_PENDING' }) as Error;
 
@@ -93,12 +94,8 @@ let count = 0;
 const newCluster = (): ReturnType<Clusters['create']> =>
   clusters.create(api, 'default', {
     name: `a${(count += 1)}`,
-    labels: {},
+    ...ADOPTED,
     links: 1,
-    targets: [],
-    egress: [],
-    gitops: false,
-    manifestValues: {},
   });
 
 const fingerprintOf = async (csr: string): Promise<string> => (await checkCsr(Buffer.from(csr, 'base64'))).spkiSha256;

@@ -33,6 +33,7 @@ import {
   source,
   type RegistrationFixture,
 } from './testing/registration-fixture.js';
+import { ADOPTED } from './store/cluster-store.js';
 
 const by = 'alice';
 
@@ -107,12 +108,7 @@ async function newCluster(): Promise<{ id: string; name: string }> {
   count += 1;
   return clusters.create(api, 'default', {
     name: `c${count}`,
-    labels: {},
-    links: 2,
-    targets: [],
-    egress: [],
-    gitops: false,
-    manifestValues: {},
+    ...ADOPTED,
   });
 }
 

@@ -39,6 +39,7 @@ import {
   tokenIn,
   type RegistrationFixture,
 } from './testing/registration-fixture.js';
+import { ADOPTED } from './store/cluster-store.js';
 
 let fixture: RegistrationFixture;
 let nats: SecuredNats;
@@ -257,12 +258,8 @@ describe('clusters', () => {
     });
     const again = clusters.create(api, 'default', {
       name: created.name,
-      labels: {},
+      ...ADOPTED,
       links: 1,
-      targets: [],
-      egress: [],
-      gitops: false,
-      manifestValues: {},
     });
     await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
     expect((await clusters.list('default')).clusters.map(({ name }) => name)).toContain(created.name);
@@ -379,12 +376,8 @@ describe('clusters', () => {
     expect(await clusters.list('other')).toEqual({ clusters: [] });
     const noTenant = clusters.create(api, 'nobody', {
       name: 'x',
-      labels: {},
+      ...ADOPTED,
       links: 1,
-      targets: [],
-      egress: [],
-      gitops: false,
-      manifestValues: {},
     });
     await expect(noTenant).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });

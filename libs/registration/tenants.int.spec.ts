@@ -4,6 +4,7 @@ import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Clients, Clusters, Tenants, type Runtime } from './index.js';
 import { api, lastEvents, neverSeen, newCsr, registrationFixture, source } from './testing/registration-fixture.js';
+import { ADOPTED } from './store/cluster-store.js';
 
 const BY = 'admin';
 const owned = new AsyncDisposableStack();
@@ -31,12 +32,8 @@ const create = (name: string, given?: Partial<TenantQuotas>) => tenants.create(a
 const cluster = (tenant: string, name: string) =>
   clusters.create(api, tenant, {
     name,
-    labels: {},
+    ...ADOPTED,
     links: 1,
-    targets: [],
-    egress: [],
-    gitops: false,
-    manifestValues: {},
   });
 const client = (tenant: string, name: string) => clients.create(api, tenant, { name, clusters: null, csr });
 const statuses = (settled: PromiseSettledResult<unknown>[]): string[] => settled.map(({ status }) => status).toSorted();

@@ -10,7 +10,7 @@ import {
 import { serveRpc } from '@fairlead/messaging';
 import type { SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { serviceDatabase } from '@fairlead/persistence/testing';
 import { Module } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 
@@ -27,12 +27,9 @@ export interface WebhookKeys extends AsyncDisposable {
 }
 
 export async function startWebhookKeys(adminUrl: string, nats: SecuredNats): Promise<WebhookKeys> {
-  const account = { service: 'keys', password: randomBytes(16).toString('hex') };
-  await provisionDatabase(adminUrl, { services: [account] });
   const schema = { service: 'keys', entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS };
-  const database = createDatabase({ ...schema, url: databaseUrl(adminUrl, account), logger: silentLogger });
-  await connectDatabase(database, silentLogger);
-  await runMigrations(database, silentLogger);
+  const databases = await serviceDatabase(adminUrl, schema);
+  const database = await databases.migrated();
   const sealer = await masterKeyFrom(masterKeyGiven(randomBytes(32).toString('base64'))).open(true);
   const secrets = new WebhookSecrets({ database, ca: { sealer, now: () => new Date() } });
   const module = {
@@ -44,6 +41,6 @@ export async function startWebhookKeys(adminUrl: string, nats: SecuredNats): Pro
   return {
     database,
     serve: () => serveRpc(module, { connection, queue: 'keys', logger: silentLogger }),
-    [Symbol.asyncDispose]: () => database.destroy(),
+    [Symbol.asyncDispose]: () => databases[Symbol.asyncDispose](),
   };
 }

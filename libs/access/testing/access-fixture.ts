@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { TenantQuotas } from '@fairlead/contracts';
 import { Envelope } from '@fairlead/events';
-import { silentLogger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { serviceDatabase } from '@fairlead/persistence/testing';
 import { startPostgres } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
@@ -24,20 +22,11 @@ export interface AccessDatabase extends AsyncDisposable {
 export async function accessDatabase(): Promise<AccessDatabase> {
   await using stack = new AsyncDisposableStack();
   const scratch = stack.use(await scratchDir());
-  const postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
-  stack.defer(() => postgres.stop());
-  const account = { service: 'access', password: randomBytes(16).toString('hex') };
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  const database = createDatabase({
-    service: account.service,
-    entities: ACCESS_ENTITIES,
-    migrations: ACCESS_MIGRATIONS,
-    url: databaseUrl(postgres.info.adminUrl, account),
-    logger: silentLogger,
-  });
-  await connectDatabase(database, silentLogger);
-  stack.defer(() => database.destroy());
-  await runMigrations(database, silentLogger);
+  const postgres = stack.use(
+    await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined }),
+  );
+  const schema = { service: 'access', entities: ACCESS_ENTITIES, migrations: ACCESS_MIGRATIONS };
+  const database = await stack.use(await serviceDatabase(postgres.info.adminUrl, schema)).migrated();
   const owned = stack.move();
   return { scratch, database, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }

@@ -13,7 +13,7 @@ import { createEvent, type OutgoingEvent } from '@fairlead/events';
 import { AUDIT_STREAM, createRpcClient, putKv, serveRpc, type Holder, type RpcClient } from '@fairlead/messaging';
 import { gatewayA, operator, startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { serviceDatabase, type ServiceDatabase } from '@fairlead/persistence/testing';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
 import { AddressRanges, OutboundPosts } from '@fairlead/outbound';
 import { scratchDir } from '@fairlead/testing';
@@ -76,15 +76,11 @@ export interface AuditFixture extends AsyncDisposable {
 export async function auditFixture(): Promise<AuditFixture> {
   await using stack = new AsyncDisposableStack();
   const scratch = stack.use(await scratchDir());
-  const postgres = await startPostgres({ dataDir: scratch.file('pg'), log: () => undefined });
-  stack.defer(() => postgres.stop());
+  const postgres = stack.use(await startPostgres({ dataDir: scratch.file('pg'), log: () => undefined }));
   const nats = stack.use(await startSecuredNats(scratch.path));
-  const account = { service: 'audit', password: randomBytes(16).toString('hex') };
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  const url = databaseUrl(postgres.info.adminUrl, account);
-  const database = await open(url);
-  stack.defer(() => database.destroy());
-  await runMigrations(database, silentLogger);
+  const schema = { service: 'audit', entities: AUDIT_ENTITIES, migrations: AUDIT_MIGRATIONS };
+  const databases = stack.use(await serviceDatabase(postgres.info.adminUrl, schema));
+  const database = await databases.migrated();
   const connections = new Map<string, NatsConnection>();
   const as = async (holder: Holder): Promise<NatsConnection> => {
     const known = connections.get(holder.credential);
@@ -99,9 +95,9 @@ export async function auditFixture(): Promise<AuditFixture> {
     postgres,
     nats,
     database,
-    databaseUrl: url,
+    databaseUrl: databases.url,
     asApi,
-    start: (options = {}, changed = {}) => startProcess(nats, url, options, changed),
+    start: (options = {}, changed = {}) => startProcess(nats, databases, options, changed),
     publish: async (batch, holder = gatewayA) => publishNew(await as(holder), auditSubject(holder.credential), batch),
     publishEvent: async ({ subject, body }, holder = gatewayA) => publishNew(await as(holder), subject, body),
     publishBytes: async (subject, bytes, holder = gatewayA) => publishNew(await as(holder), subject, bytes),
@@ -119,26 +115,14 @@ export async function auditFixture(): Promise<AuditFixture> {
   };
 }
 
-async function open(url: string): Promise<DataSource> {
-  const database = createDatabase({
-    service: 'audit',
-    entities: AUDIT_ENTITIES,
-    migrations: AUDIT_MIGRATIONS,
-    url,
-    logger: silentLogger,
-  });
-  await connectDatabase(database, silentLogger);
-  return database;
-}
-
 async function startProcess(
   nats: SecuredNats,
-  url: string,
+  databases: ServiceDatabase,
   options: Partial<AuditOptions>,
   changed: Partial<Runtime>,
 ): Promise<AsyncDisposable> {
   const stack = new AsyncDisposableStack();
-  const database = await open(url);
+  const database = await databases.connect();
   stack.defer(() => database.destroy());
   const connection = await nats.connect(source);
   stack.defer(() => connection.close());

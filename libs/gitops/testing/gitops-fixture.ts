@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { BUCKETS, DEFAULT_TENANT, DesiredEntry, gitopsRpc, type Assignment, type Bundle } from '@fairlead/contracts';
 import { openDesiredState, type DesiredState } from '@fairlead/desired-state';
 import { OutboxRelay, Projection } from '@fairlead/events';
@@ -13,7 +13,7 @@ import {
 } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { serviceDatabase, type ServiceDatabase } from '@fairlead/persistence/testing';
 import { startPostgres } from '@fairlead/testbed';
 import { scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -58,15 +58,13 @@ export async function gitopsFixture(options: Partial<GitopsOptions> = {}): Promi
   await using stack = new AsyncDisposableStack();
   const scratch = stack.use(await scratchDir());
   const authority = await testAuthority();
-  const postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
-  stack.defer(() => postgres.stop());
+  const postgres = stack.use(
+    await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined }),
+  );
   const nats = stack.use(await startSecuredNats(scratch.path));
-  const account = { service: 'gitops', password: randomBytes(16).toString('hex') };
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  const url = databaseUrl(postgres.info.adminUrl, account);
-  const database = await open(url);
-  stack.defer(() => database.destroy());
-  await runMigrations(database, silentLogger);
+  const schema = { service: 'gitops', entities: GITOPS_ENTITIES, migrations: GITOPS_MIGRATIONS };
+  const databases = stack.use(await serviceDatabase(postgres.info.adminUrl, schema));
+  const database = await databases.migrated();
   const { script: keys } = stack.use(await serveScriptedKeys(nats, authority));
   const asRegistration = await nats.connect(registration);
   const asGatewayNats = await nats.connect(gateway);
@@ -82,7 +80,7 @@ export async function gitopsFixture(options: Partial<GitopsOptions> = {}): Promi
     asGateway: createRpcClient(asGatewayNats, gateway),
     desired,
     aheadMs: 0,
-    start: () => startProcess(fixture, nats, url, options),
+    start: () => startProcess(fixture, nats, databases, options),
     addCluster: (name, labels, id) => addCluster(asRegistration, name, labels, id),
     removeCluster: (id) => deleteKv(asRegistration, BUCKETS.clusters, `${DEFAULT_TENANT}.${id}`),
     stateOf: (clusterId) => stateOf(fixture, clusterId),
@@ -100,21 +98,14 @@ export async function gitopsFixture(options: Partial<GitopsOptions> = {}): Promi
   return fixture;
 }
 
-async function open(url: string): Promise<DataSource> {
-  const schema = { service: 'gitops', entities: GITOPS_ENTITIES, migrations: GITOPS_MIGRATIONS };
-  const database = createDatabase({ ...schema, url, logger: silentLogger });
-  await connectDatabase(database, silentLogger);
-  return database;
-}
-
 async function startProcess(
   fixture: GitopsFixture,
   nats: SecuredNats,
-  url: string,
+  databases: ServiceDatabase,
   options: Partial<GitopsOptions>,
 ): Promise<AsyncDisposable> {
   const stack = new AsyncDisposableStack();
-  const database = await open(url);
+  const database = await databases.connect();
   stack.defer(() => database.destroy());
   const connection = await nats.connect(source);
   stack.defer(() => connection.close());

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { silentLogger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { serviceDatabase, type ServiceDatabase } from '@fairlead/persistence/testing';
 import { createIssuing, createRoot, verifyChain, type Authority } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
@@ -20,32 +20,27 @@ import {
 } from '../index.js';
 import { gatewayA, newCsr, source, trustDomain } from '../testing/keys-fixture.js';
 
-const account = { service: 'keys', password: randomBytes(16).toString('hex') };
 const year = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 365 * 86_400_000) };
 const secretKey = randomBytes(32);
 
 let scratch: ScratchDir;
 let postgres: Running<PostgresInfo>;
+let databases: ServiceDatabase;
 
 beforeAll(async () => {
   scratch = await scratchDir();
   postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
+  const schema = { service: 'keys', entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS };
+  databases = await serviceDatabase(postgres.info.adminUrl, schema);
   await writeFile(scratch.file('master.key'), secretKey.toString('base64'), { mode: 0o600 });
 });
 afterAll(async () => {
+  await databases?.[Symbol.asyncDispose]();
   await postgres?.stop();
   await scratch?.[Symbol.asyncDispose]();
 });
 
-async function migrated(count: number): Promise<DataSource> {
-  const url = databaseUrl(postgres.info.adminUrl, account);
-  const migrations = KEYS_MIGRATIONS.slice(0, count);
-  const database = createDatabase({ url, service: 'keys', entities: KEYS_ENTITIES, migrations, logger: silentLogger });
-  await connectDatabase(database, silentLogger);
-  await runMigrations(database, silentLogger);
-  return database;
-}
+const migrated = (count: number): Promise<DataSource> => databases.migrated(KEYS_MIGRATIONS.slice(0, count));
 
 async function insert(database: DataSource, kind: string, { certificatePem, privateKeyPem }: Authority): Promise<void> {
   const id = crypto.randomUUID();

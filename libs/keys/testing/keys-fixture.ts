@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import type { Caller, CaRotation, Issued } from '@fairlead/contracts';
 import { Envelope } from '@fairlead/events';
 import { silentLogger, type Logger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { serviceDatabase } from '@fairlead/persistence/testing';
 import { createCsr, generatePrivateKey, signProof } from '@fairlead/pki';
 import { startPostgres } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
@@ -69,23 +68,15 @@ export function keysOfEach(begin: () => Promise<void>): KeysFixture {
 }
 
 export async function keysFixture(fixture: KeysFixture = {} as KeysFixture): Promise<KeysFixture> {
-  const scratch = await scratchDir();
-  const postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
-  const account = { service: 'keys', password: randomBytes(16).toString('hex') };
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  const url = databaseUrl(postgres.info.adminUrl, account);
-  const databases: DataSource[] = [];
-  const connect = async (): Promise<DataSource> => {
-    const schema = { service: 'keys', entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS };
-    const database = createDatabase({ ...schema, url, logger: silentLogger });
-    // Many who ask at once open many connections, and wait for one another.
-    database.setOptions({ connectTimeoutMS: 30_000 });
-    await connectDatabase(database, silentLogger);
-    databases.push(database);
-    return database;
-  };
-  const first = await connect();
-  await runMigrations(first, silentLogger);
+  await using stack = new AsyncDisposableStack();
+  const scratch = stack.use(await scratchDir());
+  const postgres = stack.use(
+    await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined }),
+  );
+  const schema = { service: 'keys', entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS };
+  const { url, connect, migrated } = stack.use(await serviceDatabase(postgres.info.adminUrl, schema));
+  const first = await migrated();
+  const owned = stack.move();
   const made: KeysFixture = {
     scratch,
     databaseUrl: url,
@@ -104,11 +95,7 @@ export async function keysFixture(fixture: KeysFixture = {} as KeysFixture): Pro
       await first.query('truncate outbox');
       Object.assign(fixture, { nowMs: Date.now(), behind: [], current: null, logger: silentLogger });
     },
-    [Symbol.asyncDispose]: async () => {
-      await Promise.all(databases.map((database) => database.destroy()));
-      await postgres.stop();
-      await scratch[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
   return Object.assign(fixture, made);
 }

@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { Facts } from '@fairlead/contracts';
 import { Envelope } from '@fairlead/events';
-import { silentLogger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { serviceDatabase } from '@fairlead/persistence/testing';
 import { createCsr, generatePrivateKey, parseToken } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, testTrustBundle, type ScratchDir, type TestAuthority } from '@fairlead/testing';
@@ -39,31 +37,13 @@ export interface RegistrationFixture extends AsyncDisposable {
 
 /** `durable`: what was committed outlives a killed Postgres. */
 export async function registrationFixture({ durable = false } = {}): Promise<RegistrationFixture> {
-  const scratch = await scratchDir();
-  const postgres = await startPostgres({ dataDir: scratch.file('pg'), durable, log: () => undefined });
-  const account = { service: 'registration', password: randomBytes(16).toString('hex') };
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  const url = databaseUrl(postgres.info.adminUrl, account);
-  const opened: DataSource[] = [];
-  return {
-    scratch,
-    postgres,
-    open: async (migrations = REGISTRATION_MIGRATIONS) => {
-      const schema = { service: account.service, entities: REGISTRATION_ENTITIES, migrations };
-      const database = createDatabase({ ...schema, url, logger: silentLogger });
-      // Many who ask at once open many connections, and wait for one another.
-      database.setOptions({ connectTimeoutMS: 30_000 });
-      await connectDatabase(database, silentLogger);
-      opened.push(database);
-      await runMigrations(database, silentLogger);
-      return database;
-    },
-    [Symbol.asyncDispose]: async () => {
-      await Promise.all(opened.filter(({ isInitialized }) => isInitialized).map((database) => database.destroy()));
-      await postgres.stop();
-      await scratch[Symbol.asyncDispose]();
-    },
-  };
+  await using stack = new AsyncDisposableStack();
+  const scratch = stack.use(await scratchDir());
+  const postgres = stack.use(await startPostgres({ dataDir: scratch.file('pg'), durable, log: () => undefined }));
+  const schema = { service: 'registration', entities: REGISTRATION_ENTITIES, migrations: REGISTRATION_MIGRATIONS };
+  const { migrated } = stack.use(await serviceDatabase(postgres.info.adminUrl, schema));
+  const owned = stack.move();
+  return { scratch, postgres, open: migrated, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 export function linkOptions(authority: TestAuthority): ImportLinksOptions {
