@@ -17,13 +17,13 @@ const NOT_DELIVERED = new Set([
 
 describe('a Kubernetes Status', () => {
   it.each(CODES)('for %s is what kubectl reads, and names code, hop and trace', (code) => {
-    const status = toKubeStatus(new FairleadError(code, 'the reason'), 'relay', 'trace-1');
+    const status = toKubeStatus(new FairleadError(code, 'the reason'), 'agent', 'trace-1');
     const body = JSON.parse(status.body) as Record<string, unknown>;
     expect(status.httpStatus).toBe(ERROR_KINDS[code].http);
     expect(body).toMatchObject({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code: status.httpStatus });
-    expect(body['message']).toBe('fairlead relay: the reason (trace trace-1)');
+    expect(body['message']).toBe('fairlead agent: the reason (trace trace-1)');
     expect(body['reason']).toMatch(/^[A-Z][A-Za-z]+$/);
-    for (const fact of [code, 'relay', 'trace-1']) expect(JSON.stringify(body['details'])).toContain(fact);
+    for (const fact of [code, 'agent', 'trace-1']) expect(JSON.stringify(body['details'])).toContain(fact);
   });
 
   it.each(CODES)('for %s has Retry-After only if nothing was delivered: client-go repeats any verb then', (code) => {

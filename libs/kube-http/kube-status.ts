@@ -22,7 +22,7 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
 };
 
 /** Where on its way a request failed. */
-export type Hop = 'gateway' | 'relay' | 'agent' | 'kube-apiserver';
+export type Hop = 'gateway' | 'agent';
 
 /** What kubectl and client-go understand (`meta/v1.Status`). */
 export interface KubeStatus {

@@ -1,6 +1,7 @@
 import { toFairleadError } from '@fairlead/errors';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { limitKey } from './limit-key.js';
 import { DoorLimiter, type DoorLimits, type Slot } from './door-limiter.js';
 import { Held, LiveConnections, type LiveConnection } from '../passage/live-connections.js';
 
@@ -105,7 +106,7 @@ describe('connections', () => {
     const forget = live.add(holding('a', 'shop', 1_100));
     measure(live);
     const open = (client: string, cluster: string): string =>
-      outcomeOf(() => limiter.take(client, 0).useCluster(cluster));
+      outcomeOf(() => limiter.take(limitKey('default', client), 0).useCluster(cluster));
     expect([open('a', 'other'), open('b', 'shop'), open('b', 'other')]).toEqual([
       'RATE_LIMITED',
       'RATE_LIMITED',

@@ -58,7 +58,7 @@ export class DoorLimiter {
     return this.#total;
   }
 
-  /** RATE_LIMITED when this identity has too much, UNAVAILABLE when the replica has. */
+  /** `identity`: its `limitKey`. RATE_LIMITED when it has too much, UNAVAILABLE when the replica has. */
   take(identity: string, nowMs: number = performance.now()): Slot {
     this.#assertRoom();
     const opened = this.#waiting.take(identity);

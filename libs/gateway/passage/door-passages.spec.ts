@@ -142,6 +142,25 @@ it('whatever a passage comes to, it is told once and all that it took is given b
   );
 });
 
+it('of two tenants, users of one name are limited apart', async () => {
+  const perIdentity = { ...DEFAULT_DOOR_LIMITS.perIdentity, connections: 1 };
+  const { passages, told } = door('kube-api', { ...DEFAULT_DOOR_LIMITS, perIdentity });
+  const { promise: end, resolve } = Promise.withResolvers<Ending>();
+  const begin = (tenantId: string): Promise<unknown> => {
+    const carry = async (passage: Passage): Promise<Ending> => {
+      passage.identify({ ...identity, tenantId });
+      passage.limit();
+      return await end;
+    };
+    return passages.pass(arrival, carry, () => undefined);
+  };
+  const begun = ['t', 'u', 't'].map(begin);
+  resolve({ kind: 'answered', status: 200 });
+  await Promise.all(begun);
+  const refused = told.lines.filter(({ event }) => event === 'kube.request.failed').map(({ fields }) => fields);
+  expect(refused).toMatchObject([{ tenantId: 't', cause: 'RATE_LIMITED' }]);
+});
+
 it('gives back what it took when telling of it fails, and rejects', async () => {
   const { passages, live, told } = door('connect', { ...DEFAULT_DOOR_LIMITS, total: 1 });
   const carry = (passage: Passage): Promise<Ending> => {

@@ -1,5 +1,6 @@
 import type { PassageKind } from '@fairlead/contracts';
 import type { FairleadError } from '@fairlead/errors';
+import { limitKey } from '../limits/limit-key.js';
 import type { DoorName } from './door-table.js';
 
 /** For people: what it is, whose, and by which replica it goes on. */
@@ -51,12 +52,13 @@ export class Held {
   readonly #byWho = new Map<DoorName, Map<string, number>>();
   readonly #byCluster = new Map<string, number>();
 
-  add({ door, who, clusterId }: LiveConnection, bytes: number): void {
+  add({ door, tenantId, who, clusterId }: LiveConnection, bytes: number): void {
     if (bytes === 0) return;
     this.#total += bytes;
     const byWho = this.#byWho.get(door) ?? new Map<string, number>();
     this.#byWho.set(door, byWho);
-    byWho.set(who, (byWho.get(who) ?? 0) + bytes);
+    const key = limitKey(tenantId, who);
+    byWho.set(key, (byWho.get(key) ?? 0) + bytes);
     this.#byCluster.set(clusterId, (this.#byCluster.get(clusterId) ?? 0) + bytes);
   }
 
@@ -64,8 +66,9 @@ export class Held {
     return this.#total;
   }
 
-  of(door: DoorName, who: string): number {
-    return this.#byWho.get(door)?.get(who) ?? 0;
+  /** `key`: a `limitKey`. */
+  of(door: DoorName, key: string): number {
+    return this.#byWho.get(door)?.get(key) ?? 0;
   }
 
   ofCluster(clusterId: string): number {

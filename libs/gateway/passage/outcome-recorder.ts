@@ -1,6 +1,7 @@
 import { messageOf, type FairleadError } from '@fairlead/errors';
 import { RateLimitedLog } from '@fairlead/limits';
 import type { LogFields, Logger, Span } from '@fairlead/observability';
+import { limitKey } from '../limits/limit-key.js';
 import type { AuditTrail } from '../audit/audit-trail.js';
 import type { GatewayEvents, StreamEvent } from '../reporting/gateway-events.js';
 import type { GatewayMetrics } from '../status/gateway-metrics.js';
@@ -193,7 +194,7 @@ function told(grantIds: readonly string[] = []): readonly string[] | undefined {
 function causeOfLine({ address, identity }: Outcome): Parameters<RateLimitedLog['next']>[0] {
   if (!identity) return { address };
   const { kind, id, tenantId } = identity;
-  return kind === 'agent' ? { address, clusterId: id } : { address, user: `${tenantId} ${id}` };
+  return kind === 'agent' ? { address, clusterId: id } : { address, user: limitKey(tenantId, id) };
 }
 
 /** As events name who was refused; an agent is its cluster there. */

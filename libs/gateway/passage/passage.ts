@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Span, SpanAttributes, TraceContext } from '@fairlead/observability';
 import type { TunnelWay } from '@fairlead/tunnel/gateway';
+import { limitKey } from '../limits/limit-key.js';
 import type { DoorLimiter, Slot } from '../limits/door-limiter.js';
 import { DOORS, type DoorName } from './door-table.js';
 import type { LiveConnection, LiveConnections, PassageSubject } from './live-connections.js';
@@ -130,7 +131,7 @@ export class Passage {
   limit({ waits = true }: { readonly waits?: boolean } = {}): void {
     if (this.#slot || !this.#identity)
       throw new FairleadError('INTERNAL', 'a passage is limited once, by its identity');
-    const slot = this.#from.limiter.take(this.#identity.id);
+    const slot = this.#from.limiter.take(limitKey(this.#identity.tenantId, this.#identity.id));
     this.#slot = slot;
     this.#releases.push(() => slot.release());
     if (!waits) slot.opened();

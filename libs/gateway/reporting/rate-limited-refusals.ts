@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '@fairlead/clock';
 import { KeyedRateLimit, TokenBucket, networkOf, type Rate } from '@fairlead/limits';
+import { limitKey } from '../limits/limit-key.js';
 import type { GatewayEvents, Refusal } from './gateway-events.js';
 
 /** Of one user, client or cluster at one replica. */
@@ -54,7 +55,7 @@ export function rateLimitedRefusals(
     },
     stream: (event) => {
       const { atDoor, tenantId, user } = event;
-      if (!atDoor || streams.take(`${tenantId} ${user}`, clock.monotonicMs())) events.stream(event);
+      if (!atDoor || streams.take(limitKey(tenantId, user), clock.monotonicMs())) events.stream(event);
     },
   };
 }

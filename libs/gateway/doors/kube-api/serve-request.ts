@@ -1,6 +1,7 @@
 import type { StatementVerifier } from '@fairlead/access-statement';
 import { FairleadError } from '@fairlead/errors';
 import { kubeRoute, type AskedHost } from '@fairlead/kube-http';
+import { limitKey } from '../../limits/limit-key.js';
 import { auditedUri } from '../../audit/audited-uri.js';
 import type { Directory, Principal } from '../../directory.js';
 import type { DoorConnections } from '../../limits/connection-shares.js';
@@ -95,7 +96,7 @@ export function admitRequest(
   const admission = admit(directory, principal, asked, nowMs, (on) => passage.decided(on));
   const connection = connectionOf(incoming);
   // One user alone could take all that the port has.
-  if (connection) connections.admit(connection, diallerOf(incoming), `${tenantId} ${user}`);
+  if (connection) connections.admit(connection, diallerOf(incoming), limitKey(tenantId, user));
   const route = `${address.below === '' ? '' : '/clusters/{cluster}'}${kubeRoute(address.target)}`;
   passage.span.rename(`${method} ${route}`);
   passage.ask({ route });
