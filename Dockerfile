@@ -1,4 +1,4 @@
-# One image for each process: docker build --target agent -t fairlead/agent:0.1.0 .
+# One image for each process: docker build --target agent -t localhost/fairlead/agent:0.1.0 .
 # Each holds Node and the bundle of one app (docs/adr/0019); nothing that builds or installs.
 
 # Whoever wants it by digest, or from a registry of their own, says so: --build-arg NODE_IMAGE=…

@@ -47,6 +47,8 @@ describe('the configuration', () => {
     expect(readConfig({ ...minimal, FAIRLEAD_CLUSTER_DOMAIN: 'K.example' }).FAIRLEAD_CLUSTER_DOMAIN).toBe('k.example');
     const taken = { FAIRLEAD_CLUSTER_DOMAIN: 'k.example', FAIRLEAD_DOORS: 'a=https://door.k.example' };
     expect(() => readConfig({ ...minimal, ...taken })).toThrow('FAIRLEAD_CLUSTER_DOMAIN: a door of FAIRLEAD_DOORS');
+    const ownName = { FAIRLEAD_CLUSTER_DOMAIN: 'k.example', FAIRLEAD_PUBLIC_URL: 'https://api.k.example' };
+    expect(() => readConfig({ ...minimal, ...ownName })).toThrow('FAIRLEAD_CLUSTER_DOMAIN: the admin API');
   });
 
   it('names every problem', () => {

@@ -41,6 +41,10 @@ const Environment = z
   .refine((env) => env.FAIRLEAD_DOORS.every(({ url }) => !isBelow(url, env.FAIRLEAD_CLUSTER_DOMAIN)), {
     path: ['FAIRLEAD_CLUSTER_DOMAIN'],
     error: 'a door of FAIRLEAD_DOORS is below it, where it would be a cluster',
+  })
+  .refine((env) => !isBelow(env.FAIRLEAD_PUBLIC_URL, env.FAIRLEAD_CLUSTER_DOMAIN), {
+    path: ['FAIRLEAD_CLUSTER_DOMAIN'],
+    error: 'the admin API (FAIRLEAD_PUBLIC_URL) is below it, where gateways are certified for every name',
   });
 
 function isBelow(url: string, domain: string | undefined): boolean {

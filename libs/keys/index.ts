@@ -23,6 +23,7 @@ export { LinkEndpoints } from './feature/link-endpoints.js';
 export { raiseTrust } from './feature/raise-trust.js';
 export { keepUp } from './feature/keep-up.js';
 export { Revocations } from './feature/revocations.js';
+export { overlapOf } from './domain/serving-names.js';
 export { SERVING_STEPS, rotateServingRoot, type ServingStep } from './feature/serving-rotation.js';
 export { ReplicaWatch } from './feature/replica-watch.js';
 export { rewrapMasterKey, sealedStatus, type RewrapOptions, type SealedStatus } from './feature/rewrap.js';

@@ -1,7 +1,8 @@
 // Builds the images of a release, or takes those that `docker save` made, and writes for each what is to be pushed and what proves it. Nothing is
 // pushed from here (docs/images.md).
 //
-//   node tools/image/release.mjs --name registry.example.com/fairlead --version 0.1.0 --out release --sign-with key.pem
+//   node tools/image/release.mjs --name registry.example.com/fairlead --version 0.1.0 --out release --sign-with key.pem \
+//     --node-image node:24-bookworm-slim@sha256:…
 //   node tools/image/release.mjs … --image agent --image installer      # some of them
 //   node tools/image/release.mjs … --saved FOLDER                       # FOLDER/agent.tar and so on, of `docker save`
 //
@@ -20,6 +21,8 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const IMAGES = ['access', 'agent', 'api', 'audit', 'gateway', 'gitops', 'installer', 'keys', 'registration', 'setup'];
 /** As a registry takes them. */
 const NAME = /^[a-z0-9.-]+(:\d+)?(\/[a-z0-9._-]+)*$/;
+/** The base image: what was tried is what is built upon. */
+const PINNED = /^[a-z0-9./:_-]+@sha256:[0-9a-f]{64}$/;
 const TAG = /^\w[\w.-]{0,127}$/;
 
 const { values } = parseArgs({
@@ -41,12 +44,14 @@ try {
   end(error.message);
 }
 
-function whatIsWrong({ name, version, out, image, 'sign-with': key }) {
+function whatIsWrong({ name, version, out, image, saved, 'sign-with': key, 'node-image': node }) {
   if (!NAME.test(name ?? '')) return 'under which name? --name registry.example.com/fairlead';
   if (!TAG.test(version ?? '')) return 'which version? --version 0.1.0';
   if (out === undefined) return 'where to? --out FOLDER';
   if (existsSync(out)) return `${out} is there already: a release is written whole, into a new folder`;
   if (key === undefined) return 'signed with what? --sign-with KEY, of ECDSA P-256, PEM';
+  if (saved === undefined && !PINNED.test(node ?? ''))
+    return 'upon which base? --node-image NAME@sha256:…: what a tag names may be another tomorrow';
   const foreign = image.find((each) => !IMAGES.includes(each));
   return foreign === undefined ? undefined : `there is no image ${foreign}; there are ${IMAGES.join(', ')}`;
 }

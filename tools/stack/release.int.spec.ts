@@ -132,6 +132,15 @@ it('never writes over a release', async () => {
   });
 });
 
+it('builds nothing upon a base that only a tag names', async () => {
+  const script = join(REPOSITORY, 'tools/image/release.mjs');
+  const what = ['--name', NAME, '--version', '1.2.3', '--image', 'agent', '--out', scratch.file('upon-a-tag')];
+  for (const base of [[], ['--node-image', 'node:24-bookworm-slim']]) {
+    const { code, stderr } = await run(process.execPath, script, ...what, '--sign-with', key, ...base);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--node-image NAME@sha256:')]);
+  }
+});
+
 it('builds nothing of files that are in no commit', async () => {
   const copy = scratch.file('copy');
   await cp(join(REPOSITORY, 'tools/image'), join(copy, 'tools/image'), { recursive: true });
@@ -143,6 +152,8 @@ it('builds nothing of files that are in no commit', async () => {
     ...what,
     '--sign-with',
     key,
+    '--node-image',
+    `node@sha256:${'0'.repeat(64)}`,
   );
   expect([code, stderr]).toEqual([2, expect.stringMatching(/what would be built is no commit \(\?\? tools\/\)/)]);
 });

@@ -87,14 +87,15 @@ spec:
     {{- end }}
     {{- if and (eq $role "gateway") (not $own.audit.volume) }}
     - name: audit
-      emptyDir: {}
+      # The spool bounds itself; a pod that was taken over does not.
+      emptyDir: {sizeLimit: {{ add $own.audit.spoolBytes 67108864 }}}
     {{- end }}
     {{- if eq $role "keys" }}
     - name: checkpoints
       {{- if include "fairlead.checkpointsOutlive" $root }}
       persistentVolumeClaim: {claimName: fairlead-keys-checkpoints}
       {{- else }}
-      emptyDir: {}
+      emptyDir: {sizeLimit: 256Mi}
       {{- end }}
     {{- end }}
     {{- with $own.extraVolumes }}

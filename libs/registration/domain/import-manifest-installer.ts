@@ -15,6 +15,20 @@ const HANDOVER_ROLE = 'fairlead-agent-handover';
 const API_SERVER_PORTS = [443, 6443, 8443, 16_443];
 /** Of its metrics, on loopback: nobody outside the pod is to ask it anything. */
 const HEALTH_LISTEN = '127.0.0.1:8080';
+/** Nobody comes in from outside, the kubelet neither: it asks from inside. Node takes a while to start on a busy node. */
+const LIVENESS = {
+  exec: {
+    command: [
+      'node',
+      '-e',
+      `fetch('http://${HEALTH_LISTEN}/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))`,
+    ],
+  },
+  initialDelaySeconds: 30,
+  periodSeconds: 60,
+  timeoutSeconds: 20,
+  failureThreshold: 3,
+};
 
 /** The ConfigMaps between agent and installer, the agent's rights to them, and the installer with its own. */
 export function installerDocuments(input: InstallerManifestInput): KubernetesDocument[] {
@@ -108,6 +122,7 @@ function podSpec(input: InstallerManifestInput): Record<string, unknown> {
         name: 'installer',
         image: input.image,
         env: Object.entries(environment(input)).map(([name, value]) => ({ name, value })),
+        livenessProbe: LIVENESS,
         ...CONTAINER,
       },
     ],

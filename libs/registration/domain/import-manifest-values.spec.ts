@@ -73,7 +73,16 @@ describe('a manifest with values', () => {
       expect.objectContaining({ mountPath: '/var/run/secrets/fairlead-proxy', readOnly: true }),
     );
     expect(podOf(manifest).spec.volumes).toContainEqual(
-      expect.objectContaining({ secret: { secretName: 'proxy', defaultMode: 0o440 } }),
+      expect.objectContaining({
+        secret: {
+          secretName: 'proxy',
+          items: [
+            { key: 'username', path: 'username' },
+            { key: 'password', path: 'password' },
+          ],
+          defaultMode: 0o440,
+        },
+      }),
     );
   });
 

@@ -3,7 +3,11 @@ import { AGENT_RESOURCES, type ManifestValues } from '@fairlead/contracts';
 import { AGENT, metadata, type KubernetesDocument } from './import-manifest-names.js';
 
 const CA = { name: 'fairlead-agent-ca', file: 'ca.crt', dir: '/etc/fairlead-ca' } as const;
-const PROXY = { volume: 'proxy-credentials', dir: '/var/run/secrets/fairlead-proxy' } as const;
+const PROXY = {
+  volume: 'proxy-credentials',
+  dir: '/var/run/secrets/fairlead-proxy',
+  items: ['username', 'password'].map((key) => ({ key, path: key })),
+} as const;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -67,7 +71,9 @@ export function agentEnvironment({ proxy, caBundle }: ManifestValues): Record<st
 export function agentVolumes({ proxy, caBundle }: ManifestValues): Fields[] {
   const secretName = proxy?.credentialsSecret;
   return [
-    ...(secretName === undefined ? [] : [{ name: PROXY.volume, secret: { secretName, defaultMode: 0o440 } }]),
+    ...(secretName === undefined
+      ? []
+      : [{ name: PROXY.volume, secret: { secretName, items: PROXY.items, defaultMode: 0o440 } }]),
     ...(caBundle === undefined ? [] : [{ name: CA.name, configMap: { name: CA.name } }]),
   ];
 }

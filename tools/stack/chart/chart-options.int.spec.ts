@@ -75,7 +75,32 @@ describe('where pods go', () => {
   });
 });
 
+it('bounds what a gateway may fill its node with, unless its spool has a volume of its own', async () => {
+  const volumeOf = async (audit: object): Promise<unknown> => {
+    const pod = podOf(await resourcesOf('production', { gateway: { audit } }), 'fairlead-gateway-a');
+    return (pod.volumes as { name: string }[]).find(({ name }) => name === 'audit');
+  };
+  expect(await volumeOf({ spoolBytes: 268_435_456 })).toEqual({ name: 'audit', emptyDir: { sizeLimit: 335_544_320 } });
+  const volume = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+  expect(await volumeOf({ volume })).toBeUndefined();
+});
+
 describe('how it is reached', () => {
+  it('shows all processes the addresses of clients, where a load balancer or a node stands in front', async () => {
+    const policies = async (values: object): Promise<unknown[]> => {
+      const resources = await resourcesOf('production', values);
+      const services = ['fairlead-api', 'fairlead-gateway'].map((name) => resourceOf(resources, 'Service', name));
+      return services.map((service) => service?.spec?.['externalTrafficPolicy']);
+    };
+    const api = { service: { type: 'LoadBalancer' } };
+    expect(await policies({ api })).toEqual(['Local', 'Local']);
+    expect(await policies({ api: { service: { ...api.service, externalTrafficPolicy: 'Cluster' } } })).toEqual([
+      'Cluster',
+      'Local',
+    ]);
+    expect(await policies({})).toEqual([undefined, 'Local']);
+  });
+
   const one = { names: { connect: 'connect.example.test', clusterDomain: 'clusters.example.test' } };
 
   it('stands behind one port of the Gateway API, by the server names of docs/one-port.md', async () => {
@@ -169,7 +194,7 @@ it('keeps checkpoints of audit logs on a volume that outlives the pod of keys, i
     const volume = (pod.volumes as { name: string }[]).find(({ name }) => name === 'checkpoints');
     return { hasDir, claim, strategy: deployment?.spec?.['strategy'], volume };
   };
-  const emptyDir = { name: 'checkpoints', emptyDir: {} };
+  const emptyDir = { name: 'checkpoints', emptyDir: { sizeLimit: '256Mi' } };
   const claimed = { name: 'checkpoints', persistentVolumeClaim: { claimName: 'fairlead-keys-checkpoints' } };
   const volume = (mode: string) => ({ accessModes: [mode], resources: { requests: { storage: '1Gi' } } });
   const once = { claim: volume('ReadWriteOnce'), strategy: { type: 'Recreate' } };

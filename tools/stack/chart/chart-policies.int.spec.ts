@@ -1,7 +1,7 @@
 // Who may reach whom: each pair of the tables, by what the chart renders. What enforces policies in a cluster is not ours.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mayReach, type Place } from './reach.js';
-import { NAMESPACE, PROFILES, resourcesOf, type Resource } from './render-chart.js';
+import { NAMESPACE, PROFILES, resourceOf, resourcesOf, type Resource } from './render-chart.js';
 
 const pod = (name: string, namespace = NAMESPACE, labels: Place['labels'] = {}): Place => ({
   namespace,
@@ -114,6 +114,8 @@ describe('the policies of single', () => {
     ['NATS to Postgres', [nats, postgres, 5432]],
     ['who makes Secrets to NATS', [ours('setup-secrets'), nats, 4222]],
     ['who sets servers up to the kube-apiserver', [ours('setup-servers'), APISERVER, 443]],
+    ['who makes Secrets out', [ours('setup-secrets'), INTERNET, 5432]],
+    ['anybody to who makes Secrets', [NEIGHBOUR, ours('setup-secrets'), 443]],
   ])('do not let %s', (_what, [from, to, port]) => {
     expect(mayReach(resources, from, to, port)).toBe(false);
   });
@@ -137,6 +139,23 @@ it.each(PROFILES)(
       ]);
   },
 );
+
+it('has the policy of who makes Secrets there before it, as only hooks are', async () => {
+  const resources = await resourcesOf('single');
+  const [policy, job] = [
+    resourceOf(resources, 'NetworkPolicy', 'setup-secrets'),
+    resourceOf(resources, 'Job', 'fairlead-setup-secrets'),
+  ].map((resource) => resource?.metadata.annotations ?? {});
+  expect(policy?.['helm.sh/hook']).toBe(job?.['helm.sh/hook']);
+  expect(Number(policy?.['helm.sh/hook-weight'])).toBeLessThan(Number(job?.['helm.sh/hook-weight']));
+});
+
+it('closes the port for health and metrics to all but who is named', async () => {
+  const peers = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'observability' } } }];
+  const resources = await resourcesOf('production', { networkPolicies: { health: { peers } } });
+  expect(mayReach(resources, COLLECTOR, keys, 8080)).toBe(true);
+  expect(mayReach(resources, FOREIGN, keys, 8080)).toBe(false);
+});
 
 it('leaves pods that are not ours alone', async () => {
   const resources = await resourcesOf('production');

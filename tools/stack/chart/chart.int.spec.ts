@@ -197,6 +197,18 @@ it.each([
     'keys.extraEnv.0.name',
   ],
   ['the master key as a setting', { settings: { FAIRLEAD_MASTER_KEY: 'x' } }, 'settings'],
+  [
+    'the same written out for one process',
+    { keys: { extraEnv: [{ name: 'FAIRLEAD_MASTER_KEY', value: 'x' }] } },
+    'keys.extraEnv.0',
+  ],
+  ['a view of users and targets for whoever asks', { settings: { FAIRLEAD_DEBUG_VIEW: 'true' } }, 'settings'],
+  ['a bearer token for all processes', { settings: { OTEL_EXPORTER_OTLP_HEADERS: 'a=b' } }, 'settings'],
+  [
+    "a wildcard of gateways that holds for the admin API's name",
+    { names: { api: 'api.c.example.test', clusterDomain: 'c.example.test' } },
+    'names.api is api.c.example.test, which *.c.example.test',
+  ],
   ['no gateway', { gateways: [] }, 'gateways'],
   ['two gateways of one name', { gateways: [{ name: 'a' }, { name: 'a' }] }, 'one NATS identity'],
   ['labels that selectors are made of', { labels: { 'app.kubernetes.io/name': 'api' } }, 'labels'],

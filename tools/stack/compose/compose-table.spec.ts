@@ -29,6 +29,10 @@ describe.each(PROCESSES)('%s', (name) => {
 
   it('has the image of its row, built here and never pulled', () => {
     expect(imageName(service(name).image)).toBe(role);
+    // Nobody here owns a name at a public registry; what clusters of one's own are told to run is named so, too.
+    const told = Object.entries(settings()).filter(([setting]) => setting.endsWith('_IMAGE'));
+    for (const image of [service(name).image, ...told.map(([, value]) => value)])
+      expect(image).toMatch(/^localhost\/fairlead\//);
     expect(service(name).pull_policy).toBe('never');
     const built = Object.values(services).filter((each) => each?.image === service(name).image && each.build);
     expect(built.map((each) => each?.build?.target)).toEqual([role]);
