@@ -85,7 +85,7 @@ export async function startComposeWorld(): Promise<ComposeWorld> {
 }
 
 async function ourImages(): Promise<ImageSpec[]> {
-  const name = (app: string): string => `fairlead/${app}:0.1.0`;
+  const name = (app: string): string => `localhost/fairlead/${app}:0.1.0`;
   const kubectl = await findBinary('kubectl');
   const demo = await appImage('demo', name('demo'), {
     beside: ['cli'],
