@@ -260,6 +260,15 @@ it('comes back by itself after NATS and Postgres were killed, with the same CA a
   await asGateway.call(keysRpc.signGateway, NO_TENANT, { csr: await newCsr() });
 });
 
+/** One that served a connection ends with it, at any moment. */
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
 /** A process and its children, by id. */
 async function processesBelow(parent: number): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
@@ -276,7 +285,7 @@ it('says that NATS and Postgres hang, though no connection is closed, and is rea
     (await services.readiness('registration')).checks.filter(({ ok }) => !ok).map(({ name }) => name);
   // Its main process alone would leave those that serve connections.
   const ofPostgres = await processesBelow(postgres.pid!);
-  const signalPostgres = (signal: NodeJS.Signals): void => ofPostgres.forEach((pid) => process.kill(pid, signal));
+  const signalPostgres = (signal: NodeJS.Signals): void => ofPostgres.forEach((pid) => signalIfThere(pid, signal));
   signalPostgres('SIGSTOP');
   try {
     await eventually(async () => expect(await failing()).toEqual(['database']));

@@ -390,14 +390,9 @@ describe('intents of a gateway that is gone', () => {
 
 /** With entries that nobody handed on, as it takes minutes to hand on so many. */
 async function fillLog(size: number): Promise<void> {
-  await audit.database.query(
-    `insert into entries (tenant_id, number, recorded_at, at, kind, source, user_name, cluster, action, decision, facets)
-     select 'default', n, now(), now(), 'passage', 'gateway-a', '', '', '', 'allowed',
-            array['verb=get'] || case when n in (1, 7, 20000) then array['user=rare'] else '{}' end
-                              || case when n <= 30000 then array['cluster=early'] else '{}' end
-       from generate_series(1, $1::bigint) n`,
-    [size],
-  );
+  // In pieces, each of which takes less than a statement may on a busy machine.
+  const piece = 15_000;
+  for (let from = 1; from <= size; from += piece) await insertEntries(from, Math.min(size, from + piece - 1));
   await audit.database.query(
     `insert into segments (tenant_id, day, first_number, last_number) values ('default', (now() at time zone 'UTC')::date, 1, $1)`,
     [size],
@@ -405,6 +400,17 @@ async function fillLog(size: number): Promise<void> {
   await audit.database.query(
     `insert into tenant_logs (tenant_id, size, last_recorded_at) values ('default', $1, now())`,
     [size],
+  );
+}
+
+async function insertEntries(from: number, to: number): Promise<void> {
+  await audit.database.query(
+    `insert into entries (tenant_id, number, recorded_at, at, kind, source, user_name, cluster, action, decision, facets)
+     select 'default', n, now(), now(), 'passage', 'gateway-a', '', '', '', 'allowed',
+            array['verb=get'] || case when n in (1, 7, 20000) then array['user=rare'] else '{}' end
+                              || case when n <= 30000 then array['cluster=early'] else '{}' end
+       from generate_series($1::bigint, $2::bigint) n`,
+    [from, to],
   );
 }
 

@@ -6,6 +6,8 @@ export interface ProcessStat {
   readonly parent: number;
   /** CPU seconds of the process itself and of those children that have ended and were waited for. */
   readonly cpuS: number;
+  /** By SIGSTOP. */
+  readonly isStopped: boolean;
 }
 
 /** Linux counts CPU time in hundredths of a second here, whatever its own clock does. */
@@ -15,7 +17,12 @@ const TICKS_PER_S = 100;
 export function parseStat(line: string): ProcessStat {
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
   const ticks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0);
-  return { pid: Number.parseInt(line, 10), parent: Number(fields[1]), cpuS: ticks / TICKS_PER_S };
+  return {
+    pid: Number.parseInt(line, 10),
+    parent: Number(fields[1]),
+    cpuS: ticks / TICKS_PER_S,
+    isStopped: fields[0] === 'T',
+  };
 }
 
 /** A process with all that descend from it, of those given. */

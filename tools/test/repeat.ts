@@ -1,6 +1,6 @@
-// `npm run test:repeat -- --times N [--stress] [--tier ordinary|full|all] [--minutes N] [--shard i/n] [part of a path …]`: runs files
-// again and again, and lists what was not green each time. Goes on where it was broken off; `.fairlead-tests/` holds what it knows.
+// `npm run test:repeat`: finds what is red by chance.
 import { parseArgs } from 'node:util';
+import { orUsage } from './command-line.js';
 import { Progress, recordTurns } from './progress.js';
 import { Session } from './session.js';
 import { fitting, parseShard, shardOf } from './shards.js';
@@ -10,16 +10,30 @@ import { begin } from './suite.js';
 import { readTimings } from './timings.js';
 import { testFiles } from './tiers.js';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    times: { type: 'string', default: '5' },
-    stress: { type: 'boolean', default: false },
-    tier: { type: 'string', default: 'ordinary' },
-    minutes: { type: 'string' },
-    shard: { type: 'string' },
-  },
-});
+const USAGE = `Usage: npm run test:repeat -- [options] [part of a path …]
+
+Runs integration and e2e files again and again, and lists what was not green each time. It goes on where it was broken off, for as long as the
+sources stay the same; .fairlead-tests/ holds what it knows.
+
+  --times N        how often each file (default 5)
+  --stress         computes beside the tests, and stops single processes of theirs for a moment
+  --tier TIER      ordinary, full or all (default ordinary)
+  --minutes N      begins no file that would take longer
+  --shard I/N      the I-th of N parts
+  --help           show this`;
+const { values, positionals } = orUsage(USAGE, () =>
+  parseArgs({
+    allowPositionals: true,
+    options: {
+      times: { type: 'string', default: '5' },
+      stress: { type: 'boolean', default: false },
+      tier: { type: 'string', default: 'ordinary' },
+      minutes: { type: 'string' },
+      shard: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  }),
+);
 const times = Number(values.times);
 const timings = readTimings();
 const progress = new Progress(values.stress ? 'repeat-stress' : 'repeat');

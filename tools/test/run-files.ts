@@ -1,16 +1,29 @@
-// `npm run test:files -- [--save-timings] <part of a path> …`: chosen integration and e2e tests of either tier, as `npm test` runs them.
-// `npm run e2e [-- <area> …]` is the same for the folders of e2e.
+// `npm run test:files` and `npm run e2e`: chosen integration and e2e tests.
 import { parseArgs } from 'node:util';
+import { orUsage } from './command-line.js';
 import { minutes, slowest, totalOf } from './measures.js';
 import { Session } from './session.js';
 import { close, heading } from './steps.js';
 import { begin, saveTimings } from './suite.js';
 import { testFiles } from './tiers.js';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { 'save-timings': { type: 'boolean', default: false }, e2e: { type: 'boolean', default: false } },
-});
+const USAGE = `Usage: npm run test:files -- [options] PART-OF-A-PATH …
+       npm run e2e [-- AREA …]
+
+Runs chosen integration and e2e files of either tier, as npm test runs them. Areas are the folders in e2e/; without any, all of e2e.
+
+  --save-timings   keeps how long they took, by which npm test plans (tools/test/timings.json)
+  --help           show this`;
+const { values, positionals } = orUsage(USAGE, () =>
+  parseArgs({
+    allowPositionals: true,
+    options: {
+      'save-timings': { type: 'boolean', default: false },
+      e2e: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  }),
+);
 const wanted = values.e2e ? positionals.map((area) => `e2e/${area}/`) : positionals;
 const known = testFiles()
   .map(({ path }) => path)

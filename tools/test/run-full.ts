@@ -1,6 +1,6 @@
-// `npm run test:full`: the tier that `npm test` leaves out. A run that was broken off goes on where it was: what was green on these
-// sources is not run again. `--minutes N` runs about so much of it, `--shard i/n` a part. Writes docs/reports/<date>-full.md.
+// `npm run test:full`: the tier that `npm test` leaves out.
 import { parseArgs } from 'node:util';
+import { orUsage } from './command-line.js';
 import { Progress, recordTurns } from './progress.js';
 import { writeFullReport } from './report.js';
 import { Session } from './session.js';
@@ -10,7 +10,23 @@ import { begin } from './suite.js';
 import { readTimings } from './timings.js';
 import { testFiles } from './tiers.js';
 
-const { values } = parseArgs({ options: { minutes: { type: 'string' }, shard: { type: 'string' } } });
+const USAGE = `Usage: npm run test:full [-- options]
+
+Runs the files of the second tier, and writes a dated report to docs/reports/. It goes on where it was broken off, for as long as the sources stay the
+same: what was green is not run again.
+
+  --minutes N      begins no file that would take longer
+  --shard I/N      the I-th of N parts
+  --help           show this`;
+const { values } = orUsage(USAGE, () =>
+  parseArgs({
+    options: {
+      minutes: { type: 'string' },
+      shard: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  }),
+);
 const timings = readTimings();
 const progress = new Progress('full');
 const all = testFiles().flatMap(({ path, tier }) => (tier === 'full' ? [path] : []));

@@ -40,7 +40,8 @@ export class Stress {
       timer = setTimeout(stop, between(BETWEEN_MS.least, BETWEEN_MS.most));
     };
     const stop = () => {
-      const tree = treeOf(pid, runningProcesses());
+      // What a test itself has stopped is not to go on before it says so.
+      const tree = treeOf(pid, runningProcesses()).filter(({ isStopped }) => !isStopped);
       stopped = tree[Math.floor(Math.random() * tree.length)]?.pid;
       if (stopped !== undefined) signal(stopped, 'SIGSTOP');
       timer = setTimeout(
