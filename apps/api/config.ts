@@ -44,7 +44,7 @@ const Environment = z
   })
   .refine((env) => !isBelow(env.FAIRLEAD_PUBLIC_URL, env.FAIRLEAD_CLUSTER_DOMAIN), {
     path: ['FAIRLEAD_CLUSTER_DOMAIN'],
-    error: 'the admin API (FAIRLEAD_PUBLIC_URL) is below it, where gateways are certified for every name',
+    error: 'the admin API (FAIRLEAD_PUBLIC_URL) is below it, where gateways are certified for names of clusters',
   });
 
 function isBelow(url: string, domain: string | undefined): boolean {

@@ -89,8 +89,12 @@ describe('manifest values', () => {
     [{ proxy: { httpsProxy: 'http://proxy:3128/path' } }, 'proxy.httpsProxy: write http://HOST:PORT'],
     [{ proxy: { httpsProxy: 'http://$(FAIRLEAD_CLUSTER_ID):1' } }, 'proxy.httpsProxy: write http://HOST:PORT'],
     [
+      { proxy: { httpsProxy: 'http://p:1', credentialsSecret: 'fairlead-agent-identity' } },
+      'proxy.credentialsSecret: what begins with fairlead-agent- is of the agent itself',
+    ],
+    [
       { proxy: { httpsProxy: 'http://p:1', credentialsSecret: 'fairlead-deploy-keys' } },
-      'proxy.credentialsSecret: what begins with fairlead- is of the agent or the installer',
+      'proxy.credentialsSecret: what begins with fairlead-agent- is of the agent itself, and fairlead-deploy-keys',
     ],
     [{ proxy: { httpsProxy: 'http://proxy:99999' } }, 'proxy.httpsProxy: write http://HOST:PORT'],
     [{ proxy: { httpsProxy: 'http://proxy:1', noProxy: ['a,b'] } }, 'proxy.noProxy.0: write a host'],

@@ -70,10 +70,10 @@ const NoProxy = z
   .max(253)
   .regex(/^[A-Za-z0-9.*:/[\]_-]+$/, 'write a host, a domain, an address or a block of them, without commas or blanks');
 
-/** Not one of ours: the agent would send a proxy what it reads there, or have what only the installer has. */
+/** Not one of ours: the agent would send a proxy what it reads there, or have what only the installer has. No more than these: clusters keep their values. */
 const SecretOfProxy = ObjectName.refine(
-  (name) => !name.startsWith('fairlead-'),
-  'what begins with fairlead- is of the agent or the installer',
+  (name) => !name.startsWith('fairlead-agent-') && name !== 'fairlead-deploy-keys',
+  'what begins with fairlead-agent- is of the agent itself, and fairlead-deploy-keys of the installer',
 );
 
 const Proxy = fields({

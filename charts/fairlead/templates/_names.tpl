@@ -58,8 +58,8 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 {{- fail (printf "names.api and another of names are both %s: give the admin API a name of its own, or a gateway that was taken over could pass for it (docs/adr/0013-two-roots.md)" .Values.names.api) }}
 {{- end }}
 {{- with .Values.names.clusterDomain }}
-{{- if regexMatch (printf "^[^.]+\\.%s$" (replace "." "\\." .)) $.Values.names.api }}
-{{- fail (printf "names.api is %s, which *.%s (names.clusterDomain) holds for, too: give the admin API a name elsewhere, or a gateway that was taken over could pass for it (docs/adr/0013-two-roots.md)" $.Values.names.api .) }}
+{{- if hasSuffix (printf ".%s" .) $.Values.names.api }}
+{{- fail (printf "names.api is %s, below %s (names.clusterDomain), where gateways are certified for names of clusters: give the admin API a name elsewhere, or a gateway that was taken over could pass for it (docs/adr/0013-two-roots.md)" $.Values.names.api .) }}
 {{- end }}
 {{- end }}
 {{- if and .Values.gatewayApi.enabled (or (not .Values.names.connect) (eq .Values.names.connect .Values.names.gateways)) }}

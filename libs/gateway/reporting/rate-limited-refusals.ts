@@ -62,6 +62,6 @@ export function rateLimitedRefusals(
 
 /** Who proved itself; nobody can choose what stands here without a token or a certificate of ours. */
 function identityOf({ tenantId, user, clusterId }: Refusal): string {
-  if (user !== undefined) return `${tenantId ?? ''} ${user}`;
+  if (user !== undefined) return limitKey(tenantId ?? '', user);
   return clusterId ?? THE_UNAUTHENTICATED;
 }

@@ -205,9 +205,9 @@ it.each([
   ['a view of users and targets for whoever asks', { settings: { FAIRLEAD_DEBUG_VIEW: 'true' } }, 'settings'],
   ['a bearer token for all processes', { settings: { OTEL_EXPORTER_OTLP_HEADERS: 'a=b' } }, 'settings'],
   [
-    "a wildcard of gateways that holds for the admin API's name",
+    "the admin API's name below the domain of clusters",
     { names: { api: 'api.c.example.test', clusterDomain: 'c.example.test' } },
-    'names.api is api.c.example.test, which *.c.example.test',
+    'names.api is api.c.example.test, below c.example.test',
   ],
   ['no gateway', { gateways: [] }, 'gateways'],
   ['two gateways of one name', { gateways: [{ name: 'a' }, { name: 'a' }] }, 'one NATS identity'],
