@@ -8,16 +8,16 @@ import { Lanes, isOverloaded, roomOn } from './lanes.js';
 import { cpuSecondsOf } from './processes.js';
 import { Session } from './session.js';
 import { Stress } from './stress.js';
-import { readTimings, UNKNOWN, type Timing } from './timings.js';
+import { readTimings, UNKNOWN } from './timings.js';
 
 /** Vitest hands over all files at once, and this pool decides. */
 export const ALL_FILES = 10_000;
 
-const LOOK_FOR_COMPONENTS_MS = 500;
-const LOOK_AT_LOAD_MS = 2_000;
+/** Nothing tells of load that has fallen, or of a component that came. */
+const LOOK_AGAIN_MS = 1_000;
 
 const lanes = new Lanes(roomOn(), isOverloaded);
-setInterval(() => lanes.lookAgain(), LOOK_AT_LOAD_MS).unref();
+setInterval(() => lanes.lookAgain(), LOOK_AGAIN_MS).unref();
 const processes = new FileProcesses();
 const timings = readTimings();
 const session = Session.fromEnvironment();
@@ -88,7 +88,7 @@ class ScheduledWorker implements PoolWorker {
   async #run(message: Run): Promise<void> {
     const path = relative(process.cwd(), message.context.files[0]!.filepath);
     const timing = timings[path] ?? UNKNOWN;
-    this.#leave = await admit(timing);
+    this.#leave = await lanes.enter(timing, () => session?.areReady(timing.needs) ?? true);
     const env = session?.environmentOf(this.#file) ?? {};
     const taken = await processes.take(path, this.#options, this.#start!, env);
     this.#process = taken;
@@ -116,17 +116,6 @@ class ScheduledWorker implements PoolWorker {
   #answer(type: 'started' | 'stopped'): void {
     // Vitest listens after it has sent.
     setImmediate(() => this.#events.emit('message', { __vitest_worker_response__: true, type }));
-  }
-}
-
-async function admit(timing: Timing): Promise<() => void> {
-  const isReady = () => session?.areReady(timing.needs) ?? true;
-  if (isReady()) return lanes.enter(timing);
-  const look = setInterval(() => lanes.lookAgain(), LOOK_FOR_COMPONENTS_MS);
-  try {
-    return await lanes.enter(timing, isReady);
-  } finally {
-    clearInterval(look);
   }
 }
 

@@ -37,10 +37,10 @@ export function writeTimings(timings: Timings, path = PATH): void {
   writeFileSync(path, `{\n${lines.join(',\n')}\n}\n`);
 }
 
-/** The components that files need, each once; first what most of them wait for. */
+/** The components that files need, each once; first what most test time waits for, so that none of it is left for when all are here. */
 export function neededBy(files: readonly string[], timings: Timings): string[] {
-  const waiting = new Map<string, number>();
-  for (const name of files.flatMap((file) => timings[file]?.needs ?? []))
-    waiting.set(name, (waiting.get(name) ?? 0) + 1);
-  return [...waiting].sort(([, a], [, b]) => b - a).map(([name]) => name);
+  const waitingS = new Map<string, number>();
+  for (const { wallS, needs } of files.flatMap((file) => timings[file] ?? []))
+    for (const name of needs) waitingS.set(name, (waitingS.get(name) ?? 0) + wallS);
+  return [...waitingS].sort(([, a], [, b]) => b - a).map(([name]) => name);
 }

@@ -1,3 +1,4 @@
+// @tier full: promtool is 600 packages to build, for rules that seldom change; that what they ask for exists, tools/drift/watched-metrics.mjs shows
 // Rules and dashboards as Prometheus itself reads them. What they ask for, and runbooks, tools/drift/watched-metrics.mjs looks at.
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
