@@ -3,6 +3,10 @@ import { ClusterId, ClusterName, CredentialName, IsoTime, UserName } from './pri
 import { TextPlace, type Place } from './place.js';
 import { rpcOf } from './rpc.js';
 
+/** The doors of a gateway replica; `libs/gateway/passage/door-table.ts` has a row for each. */
+export const DoorName = z.enum(['kube-api', 'connect', 'egress']);
+export type DoorName = z.infer<typeof DoorName>;
+
 /** What goes through a door, as people tell it apart. `request`: one that is answered and over, such as a `get`; `proxy`: by a pod's, Service's or node's subresource of this name, or an upgrade to something else in a cluster; `tunnel`: of the CONNECT door; `egress`: out of a cluster. */
 export const PassageKind = z.enum([
   'request',

@@ -20,6 +20,10 @@ describe('the table of services', () => {
     expect(counts).toEqual(Object.keys(BUCKETS).map((bucket) => [bucket, 1]));
   });
 
+  it('lets every service tell events: each tells of requests that were forged', () => {
+    expect(SERVICE_NAMES.filter((name) => !rowOf(name).nats.events)).toEqual([]);
+  });
+
   it('names schemas by plain identifiers', () => {
     for (const name of SERVICE_NAMES) expect(name).toMatch(/^[a-z][a-z0-9_]{0,30}$/);
   });

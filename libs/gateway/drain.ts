@@ -22,13 +22,13 @@ export async function drainAndStop(
   await publisher.drain();
   for (const session of sessions.all()) session.drain(doorGraceMs + DRAIN_MS);
   await systemClock.sleep(doorGraceMs);
-  const doors = [servers.door, ...(servers.connect ? [servers.connect] : [])];
-  await Promise.all([...doors.map((door) => closeServer(door)), idle(sessions)]);
+  const { link, relay, ...doors } = servers;
+  await Promise.all([...Object.values(doors).map((door) => door && closeServer(door)), idle(sessions)]);
   await publisher.withdraw();
   pool.close();
   relayClient.close();
   for (const session of sessions.all()) sessions.remove(session);
-  await Promise.all([servers.link, servers.relay].map((server) => within(DRAIN_MS, server.close())));
+  await Promise.all([link, relay].map((server) => within(DRAIN_MS, server.close())));
 }
 
 /** Waits until no tunnel is in use, or the drain's time is up. */

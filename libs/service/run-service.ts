@@ -5,6 +5,7 @@ import { FairleadError } from '@fairlead/errors';
 import {
   KeyedProjection,
   OutboxRelay,
+  OutboxRow,
   Projection,
   recordForgedRequest,
   type KeyedBucket,
@@ -80,6 +81,7 @@ async function serveService<Config extends ServiceConfig>(
   logger: Logger,
   signal: AbortSignal,
 ): Promise<void> {
+  checkHasOutbox(service);
   const prepared = service.prepare(config);
   await using processHost = new ProcessHost({ role: service.role, config, logger, signal });
   if (prepared.readiness) processHost.addChecks(prepared.readiness);
@@ -153,6 +155,15 @@ function meterOutbox(registry: Registry, relay: OutboxRelay): void {
       const { oldest } = relay;
       gauge.set(oldest === null ? 0 : Math.max(0, systemClock.nowMs() - oldest.getTime()) / 1_000);
     },
+  );
+}
+
+/** What it tells, of forged requests for one, would be kept nowhere, and nobody would notice. */
+function checkHasOutbox({ role, entities }: ServiceSchema): void {
+  if (entities.includes(OutboxRow)) return;
+  throw new FairleadError(
+    'INVALID_ARGUMENT',
+    `the entities of ${role} lack OutboxRow of @fairlead/events: add it, and its table (OUTBOX_TABLE_V1) to the first migration`,
   );
 }
 

@@ -9,7 +9,7 @@ import { staleChartTable } from './chart-table.mjs';
 import { deadLinks } from './dead-links.mjs';
 import { deadNames } from './dead-names.mjs';
 import { decisionsWithoutStatus } from './decision-status.mjs';
-import { processesWithoutRow } from './process-table.mjs';
+import { processesWithoutRow, schemasWithoutRow } from './process-table.mjs';
 import { staleSettings } from './settings-page.mjs';
 import { unwatchable } from './watched-metrics.mjs';
 
@@ -79,6 +79,7 @@ problems.push(
   ...deadNames(),
   ...decisionsWithoutStatus(),
   ...processesWithoutRow(),
+  ...schemasWithoutRow(),
   ...staleSettings(),
   ...staleChartTable(),
   ...tierProblems(),

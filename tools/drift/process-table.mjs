@@ -1,5 +1,6 @@
-// Processes of ours that the table in docs/architecture.md does not have.
+// Processes and schemas of ours that the tables in docs/architecture.md do not have.
 import { readFileSync } from 'node:fs';
+import { SERVICE_NAMES } from '../../libs/contracts/services.ts';
 import { trackedFiles } from './tracked-files.mjs';
 
 const PAGE = 'docs/architecture.md';
@@ -8,15 +9,23 @@ const PAGE = 'docs/architecture.md';
 export function processesWithoutRow() {
   const apps = trackedFiles('apps/*/package.json').map((file) => file.split('/')[1]);
   if (apps.length === 0) return [];
-  const [, section = ''] = readFileSync(PAGE, 'utf8').split('\n## Processes\n');
-  const [table] = section.split('\n## ');
-  const rows = [...table.matchAll(/^\| `([\w-]+)`/gm)].map(([, name]) => name);
+  return differences('Processes', apps, 'apps/');
+}
+
+/** The same of services and the table of schemas. */
+export function schemasWithoutRow() {
+  return differences('Postgres', SERVICE_NAMES, 'libs/contracts/services.ts, as a service, ');
+}
+
+function differences(section, wanted, where) {
+  const [, text = ''] = readFileSync(PAGE, 'utf8').split(`\n## ${section}\n`);
+  const rows = [...text.split('\n## ')[0].matchAll(/^\| `([\w-]+)`/gm)].map(([, name]) => name);
   return [
-    ...apps
-      .filter((app) => !rows.includes(app))
-      .map((app) => `${PAGE}: its table of processes has no row for apps/${app}`),
+    ...wanted
+      .filter((name) => !rows.includes(name))
+      .map((name) => `${PAGE}: its table of ${section} has no row for ${name}, which is in ${where}`),
     ...rows
-      .filter((row) => !apps.includes(row))
-      .map((row) => `${PAGE}: its table of processes has ${row}, and apps/ does not`),
+      .filter((name) => !wanted.includes(name))
+      .map((name) => `${PAGE}: its table of ${section} has ${name}, which is not in ${where}`),
   ];
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { ROLES } from '@fairlead/contracts';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -130,6 +131,14 @@ it('never writes over a release', async () => {
     code: 2,
     stderr: expect.stringContaining('is there already') as string,
   });
+});
+
+it('has an image for each process of the table, and for what runs in clusters and makes Secrets', async () => {
+  const script = join(REPOSITORY, 'tools/image/release.mjs');
+  const what = ['--name', NAME, '--version', '1.2.3', '--image', 'unheard-of', '--out', scratch.file('unheard-of')];
+  const { code, stderr } = await run(process.execPath, script, ...what, '--sign-with', key, '--saved', '.');
+  const all = [...ROLES, 'agent', 'installer', 'setup'].toSorted().join(', ');
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`there is no image unheard-of; there are ${all}`)]);
 });
 
 it('builds nothing upon a base that only a tag names', async () => {

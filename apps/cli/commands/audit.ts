@@ -12,8 +12,12 @@ import { closed, lineWriter, newFile } from '../output/lines.js';
 import { AuditEntry, AuditEntryList, AuditFeed, AuditProducerList } from '../session/audit-answers.js';
 import { addAuditLogCommands } from './audit-log.js';
 import { addAuditReconcile } from './audit-reconcile.js';
+import { KINDS } from './session.js';
 import { endTimeOrAge, entryCount, entryNumber, outputOption, timeOrAge, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
+
+/** As `DoorName` of the contracts. */
+export const DOORS = ['kube-api', 'connect', 'egress'];
 
 const SEARCH_HELP = `
 Newest first. Times are like 2026-03-01T08:00:00Z, a day in UTC, or an age: 30m, 8h, 7d, 2w. --since 2026-03-01 is from its beginning, --until 2026-03-01 with
@@ -118,13 +122,11 @@ function filtered(command: Command): Command {
     .option('--user <name>', 'only what this user, client or agent did')
     .option('--address <address>', 'only what came from there')
     .option('--proof <id>', 'only what was done by this token or login (its id) or certificate (its serial number)')
-    .option('--kind <kind>', 'of requests: request, watch, log, exec, attach, port-forward, proxy, tunnel, egress')
+    .option('--kind <kind>', `of requests: ${KINDS.join(', ')}`)
     .option('--verb <verb>', 'of requests: get, list, create, delete, …')
     .option('--resource <plural>', 'of requests: pods, secrets, …')
     .option('-n, --namespace <name>', 'of requests')
-    .addOption(
-      new Option('--door <door>', 'of requests: the door they came to').choices(['kube-api', 'connect', 'egress']),
-    )
+    .addOption(new Option('--door <door>', 'of requests: the door they came to').choices(DOORS))
     .addOption(new Option('--decision <decision>', 'of requests, by the gateway').choices(['allowed', 'refused']))
     .addOption(
       new Option(

@@ -12,7 +12,8 @@ import { withApi } from './with-api.js';
 
 /** Pages that one listing asks for: thousands of tunnels are no list for people, and each page is a question to all gateways. */
 const MAX_PAGES = 20;
-const KINDS = ['request', 'watch', 'log', 'exec', 'attach', 'port-forward', 'proxy', 'tunnel', 'egress'];
+/** As `PassageKind` of the contracts, which this program does not bring along. */
+export const KINDS = ['request', 'watch', 'log', 'exec', 'attach', 'port-forward', 'proxy', 'tunnel', 'egress'];
 
 const LIST_HELP = `
 Everything that goes through a door of any gateway now. Administrators see all of it, others what is their own.

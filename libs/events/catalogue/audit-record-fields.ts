@@ -1,3 +1,5 @@
+import { DoorName } from '@fairlead/contracts';
+
 /** What the public page says of a field. `kubernetes`: what audit.k8s.io/v1 calls it. */
 export interface AboutField {
   readonly means: string;
@@ -19,7 +21,7 @@ const PASSAGE: Readonly<Record<string, AboutField>> = {
   ),
   at: about('When it began. It was over `durationMs` later.', '`requestReceivedTimestamp`'),
   tenantId: about('`_`: nobody had proved to be of any.'),
-  door: about('`kube-api`, `connect` or `egress`.'),
+  door: about(`One of ${DoorName.options.map((door) => `\`${door}\``).join(', ')}.`),
   kind: about(
     'As people tell it apart, also of what was refused; `proxy`: by a subresource of this name, or another upgrade.',
   ),

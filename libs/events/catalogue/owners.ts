@@ -1,4 +1,4 @@
-import type { Role } from '@fairlead/contracts';
+import { SERVICE_NAMES, type Role } from '@fairlead/contracts';
 import type { EventType } from './events.js';
 
 /** What the public page says of a type of event besides its fields. */
@@ -125,7 +125,7 @@ export const ABOUT_EVENTS: Readonly<Record<EventType, About>> = {
   ),
   'dev.fairlead.rollout.changed.v1': told('gitops', 'A rollout got further, or stopped.'),
   'dev.fairlead.rpc.refused.v1': {
-    owners: ['access', 'gitops', 'keys', 'registration'],
+    owners: SERVICE_NAMES,
     means:
       'A message on NATS named somebody who may not send it: it was forged, or a process has the wrong credential.',
   },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import type { AuditedPassage } from '@fairlead/contracts';
+import { DoorName, PassageKind, type AuditedPassage } from '@fairlead/contracts';
 
 /** Of a rules file. */
 export const MAX_RULES_BYTES = 256 * 1024;
@@ -10,8 +10,6 @@ const MAX_RULES = 256;
 const MAX_ITEMS = 256;
 /** YAML can name one thing many times: what comes of that is bounded. */
 const MAX_ALIASES = 100;
-
-const KINDS = ['request', 'watch', 'log', 'exec', 'attach', 'port-forward', 'proxy', 'tunnel', 'egress'] as const;
 
 const items = <T extends z.ZodType<string>>(item: T) => z.array(item).min(1).max(MAX_ITEMS).optional();
 const Word = z.string().min(1).max(256);
@@ -34,8 +32,8 @@ const Rule = z
     users: Names,
     userGroups: Names,
     clusters: Names,
-    kinds: items(z.enum(KINDS)),
-    doors: items(Word),
+    kinds: items(PassageKind),
+    doors: items(DoorName),
     verbs: items(Word),
     resources: z.array(Resources).min(1).max(MAX_ITEMS).optional(),
     namespaces: items(z.string().max(253)),
@@ -132,7 +130,7 @@ function matcherOf(rule: Rule): Matches {
     userGroups && (({ identity }) => identity !== null && isInGroup(identity, userGroups, level)),
     clusters && (({ cluster }) => hasName(clusters, cluster)),
     kinds && (({ kind }) => kinds.some((each) => each === kind)),
-    doors && (({ door }) => doors.includes(door)),
+    doors && (({ door }) => doors.some((each) => each === door)),
     verbs && (({ resource, url }) => hasExactly(verbs, resource?.verb ?? url?.verb ?? '')),
     resources && (({ resource }) => resource !== null && resources.some((each) => isOf(each, resource))),
     namespaces && (({ resource }) => resource !== null && namespaces.includes(resource.namespace)),

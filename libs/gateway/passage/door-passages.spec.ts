@@ -34,7 +34,7 @@ interface Told {
   spansEnded: number;
 }
 
-function door(name: DoorName, limits = DEFAULT_DOOR_LIMITS) {
+function door(name: DoorName, limits = DEFAULT_DOOR_LIMITS, audit = noAudit) {
   const told: Told = { lines: [], refusals: [], spansEnded: 0 };
   const add = (event: string, fields = {}): void => void told.lines.push({ event, fields });
   const logger = { info: add, log: (_level: string, event: string, fields = {}) => add(event, fields) };
@@ -60,7 +60,7 @@ function door(name: DoorName, limits = DEFAULT_DOOR_LIMITS) {
     events: events as unknown as GatewayEvents,
     metrics: createGatewayMetrics(registry),
     logger: logger as unknown as Logger,
-    audit: noAudit,
+    audit,
     live,
     tracer,
   });
@@ -87,7 +87,10 @@ const STAGES: Readonly<Record<string, (passage: Passage) => void>> = {
   identify: (passage) => passage.identify(identity),
   admit: (passage) => passage.admit(cluster),
   limit: (passage) => passage.limit(),
-  opened: (passage) => passage.opened({ way }),
+  opened: (passage) => {
+    void passage.letGo();
+    passage.opened({ way });
+  },
   register: (passage) => passage.register(registered),
 };
 const ORDERS = [
@@ -140,6 +143,23 @@ it('whatever a passage comes to, it is told once and all that it took is given b
     }),
     { numRuns: 60 },
   );
+});
+
+it.each(DOOR_NAMES)('%s: opens nothing that it has not let go, or whose intent is not on record yet', async (name) => {
+  const { promise: recorded, resolve } = Promise.withResolvers<void>();
+  const { passages } = door(name, DEFAULT_DOOR_LIMITS, { ...noAudit, intent: () => recorded });
+  const carry = async (passage: Passage): Promise<Ending> => {
+    for (const stage of ['identify', 'limit', 'admit']) STAGES[stage]?.(passage);
+    const open = (): void => passage.opened({ way });
+    expect(open).toThrow('letGo');
+    const onRecord = passage.letGo();
+    expect(open).toThrow('letGo');
+    resolve();
+    await onRecord;
+    open();
+    return { kind: 'carried', cause: 'COMPLETE' };
+  };
+  await passages.pass(arrival, carry, (_passage, { failure }) => expect.unreachable(failure.message));
 });
 
 it('of two tenants, users of one name are limited apart', async () => {

@@ -1,4 +1,6 @@
-import type { PassageKind } from '@fairlead/contracts';
+import { DoorName, type PassageKind } from '@fairlead/contracts';
+
+export type { DoorName };
 
 /** How a door is told of: in the log, in metrics, and to whoever has used too much of it. */
 export interface DoorRow {
@@ -50,8 +52,6 @@ export const DOORS = {
     kind: 'egress',
     beyond: 'target',
   },
-} as const satisfies Record<string, DoorRow>;
+} as const satisfies Record<DoorName, DoorRow>;
 
-export type DoorName = keyof typeof DOORS;
-
-export const DOOR_NAMES = Object.keys(DOORS) as readonly DoorName[];
+export const DOOR_NAMES = DoorName.options;

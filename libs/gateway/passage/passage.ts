@@ -80,6 +80,8 @@ export class Passage {
   /** What it is limited by has room for it. */
   #hasRoom = false;
   #intended = false;
+  /** Nothing has to be waited for any more. */
+  #mayGo = false;
   #endedBy: FairleadError | undefined;
   #established = false;
   #connected = false;
@@ -150,13 +152,19 @@ export class Passage {
    * record then, if it may change anything. Undefined: nothing has to be waited for. AUDIT_UNAVAILABLE.
    */
   letGo(): Promise<void> | undefined {
-    if (!needsIntent(this.#from.door, this.#asked)) return undefined;
+    const onRecord = needsIntent(this.#from.door, this.#asked) ? this.#intend() : undefined;
+    if (!onRecord) this.#mayGo = true;
+    return onRecord?.then(() => void (this.#mayGo = true));
+  }
+
+  #intend(): Promise<void> | undefined {
     this.#intended = true;
     return this.#from.onIntent(this.outcome({ kind: 'carried', cause: 'OPEN' }));
   }
 
-  /** Its target is there: by this tunnel, or at this address. */
+  /** Its target is there: by this tunnel, or at this address. INTERNAL if the door did not wait for `letGo`. */
   opened({ way, dialled }: { readonly way?: TunnelWay | undefined; readonly dialled?: string | undefined }): void {
+    if (!this.#mayGo) throw new FairleadError('INTERNAL', 'a passage is opened once `letGo` has let it go on');
     this.#slot?.opened();
     this.#openMs = performance.now() - this.#startedMs;
     this.#way = way ?? this.#way;

@@ -77,7 +77,7 @@ function meterBytes({ registry, live, directory }: MeterOptions, labels: Cluster
 function meterOpen({ registry, live }: MeterOptions, labels: ClusterLabels): void {
   sumGauge(registry, {
     name: 'fairlead_gateway_open_connections',
-    help: 'Connections at the CONNECT door and out of clusters that have their target, and requests at the Kubernetes API door.',
+    help: 'Of each door, what goes through it now: requests at the Kubernetes API door, elsewhere connections that have their target.',
     label: 'door',
     always: DOOR_NAMES,
     parts: () => [...live].map(({ door }) => [door, 1]),

@@ -1,4 +1,5 @@
 // Who may reach whom: each pair of the tables, by what the chart renders. What enforces policies in a cluster is not ours.
+import { ROLES, rowOf, type Role } from '@fairlead/contracts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mayReach, type Place } from './reach.js';
 import { NAMESPACE, PROFILES, resourceOf, resourcesOf, type Resource } from './render-chart.js';
@@ -20,16 +21,8 @@ const APISERVER: Place = { labels: {}, address: '10.96.0.1' };
 const DNS = pod('coredns', 'kube-system');
 const COLLECTOR = pod('otel-collector', 'observability');
 
-const [access, api, audit, gateway, gitops, keys, registration] = [
-  'access',
-  'api',
-  'audit',
-  'gateway',
-  'gitops',
-  'keys',
-  'registration',
-].map(ours) as [Place, Place, Place, Place, Place, Place, Place];
-const ALL = { access, api, audit, gateway, gitops, keys, registration };
+const ALL = Object.fromEntries(ROLES.map((role) => [role, ours(role)])) as Readonly<Record<Role, Place>>;
+const { access, api, audit, gateway, gitops, keys, registration } = ALL;
 
 type Pair = readonly [from: Place, to: Place, port: number];
 
@@ -90,9 +83,7 @@ describe.each(['production', 'single'] as const)('the policies of %s', (profile)
     'let %s to NATS, and to Postgres if it has a schema, in the same namespace',
     (name, from) => {
       expect(mayReach(resources, from, nats, 4222)).toBe(true);
-      expect(mayReach(resources, from, postgres, 5432)).toBe(
-        ['access', 'audit', 'gitops', 'keys', 'registration'].includes(name),
-      );
+      expect(mayReach(resources, from, postgres, 5432)).toBe(rowOf(name as Role).tier === 'service');
     },
   );
 });

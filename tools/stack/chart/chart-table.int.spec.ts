@@ -1,10 +1,26 @@
 // What the chart makes of the table of services: the pods, what they listen on and read, the Secrets, the network policies.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { COMMON_SETTINGS, POD_HEALTH_PORT, ROLES, SERVICE_NAMES, rowOf, type Role } from '@fairlead/contracts';
+import {
+  COMMON_SETTINGS,
+  POD_HEALTH_PORT,
+  ROLES,
+  SERVICES,
+  SERVICE_NAMES,
+  rowOf,
+  type Role,
+} from '@fairlead/contracts';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { entryIn, imageName, settingsReadBy } from '../control-plane/image-entries.js';
 import { CHART, environmentOf, resourceOf, resourcesOf, type Container, type Resource } from './render-chart.js';
+
+interface Values {
+  readonly images: Readonly<Record<string, string>>;
+  readonly gateway: { readonly service: { readonly nodePorts: Readonly<Record<string, number | null>> } };
+}
+
+const valuesOfChart = (): Values => parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as Values;
 
 let all: readonly Resource[];
 beforeAll(async () => {
@@ -26,6 +42,23 @@ function containersOf(role: Role): { main: Container; migrate: readonly Containe
   const { containers, initContainers = [] } = workloadOf(role).spec!.template!.spec;
   return { main: containers[0], migrate: initContainers.filter(({ name }) => name === 'migrate') };
 }
+
+it('has values for every process, and nothing more than one of each in the profile for one node', async () => {
+  const { images } = valuesOfChart();
+  const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as { readonly required: string[] };
+  expect(Object.keys(images)).toEqual(expect.arrayContaining([...ROLES]));
+  expect(schema.required).toEqual(expect.arrayContaining([...ROLES]));
+  const replicas = (await resourcesOf('single')).flatMap(({ metadata, spec }) =>
+    spec?.replicas === undefined ? [] : [[metadata.name, spec.replicas]],
+  );
+  expect(replicas.length).toBeGreaterThanOrEqual(ROLES.length);
+  expect(replicas.filter(([, count]) => count !== 1)).toEqual([]);
+});
+
+it('can give each port of a gateway that others dial a port of the nodes', () => {
+  const { relay: _other, ...dialled } = SERVICES.gateway.listens;
+  expect(Object.keys(valuesOfChart().gateway.service.nodePorts).toSorted()).toEqual(Object.keys(dialled).toSorted());
+});
 
 describe.each(ROLES)('%s', (role) => {
   const { listens, secrets, tier } = rowOf(role);

@@ -1,6 +1,7 @@
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ROLES } from '@fairlead/contracts';
 import { findBinary } from '@fairlead/testbed';
 import { parseAllDocuments } from 'yaml';
 import { baseEnvironment } from '../process/base-environment.js';
@@ -15,7 +16,7 @@ export const NAMESPACE = 'fairlead';
 /** What a Helm that was built from its module takes a cluster for that it was not told of is too old for the chart. */
 const KUBERNETES = '--kube-version=1.34.0';
 const DIGEST = `sha256:${'0f'.repeat(32)}`;
-const OF_ALL = ['access', 'api', 'audit', 'gateway', 'gitops', 'keys', 'registration', 'agent', 'installer'];
+const OF_ALL = [...ROLES, 'agent', 'installer'];
 /** By profile, what has to be named by its digest. */
 export const IMAGES: Readonly<Record<Profile, readonly string[]>> = {
   production: OF_ALL,

@@ -1,7 +1,7 @@
 // The two Jobs of the profile `single`, as the chart starts them: with the account, rights and settings that it renders.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SERVICE_NAMES } from '@fairlead/contracts';
+import { ROLES, SERVICE_NAMES } from '@fairlead/contracts';
 import { connectNats } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase } from '@fairlead/persistence';
@@ -15,18 +15,9 @@ import { REPOSITORY } from '../state/repository.js';
 import { NAMESPACE, resourcesOf, type Resource } from './render-chart.js';
 
 const ACCOUNT = `system:serviceaccount:${NAMESPACE}:fairlead-setup`;
-const MADE = [
-  'access',
-  'api',
-  'audit',
-  'gateway-a',
-  'gitops',
-  'infrastructure-ca-key',
-  'keys',
-  'nats-operator',
-  'nats-server',
-];
-const SECRETS = [...MADE, 'postgres-admin', 'postgres-server', 'registration'].map((name) => `fairlead-${name}`);
+const OF_ROLES = ROLES.map((role) => (role === 'gateway' ? 'gateway-a' : role));
+const OF_SERVERS = ['infrastructure-ca-key', 'nats-operator', 'nats-server', 'postgres-admin', 'postgres-server'];
+const SECRETS = [...OF_ROLES, ...OF_SERVERS].map((name) => `fairlead-${name}`).toSorted();
 
 let scratch: ScratchDir;
 let kubernetes: Running<KubeInfo>;

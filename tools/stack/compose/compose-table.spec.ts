@@ -58,6 +58,10 @@ describe.each(PROCESSES)('%s', (name) => {
   it('listens on the ports of its row', () => {
     for (const { port, setting } of Object.values(listens))
       expect(settings()[setting]).toMatch(new RegExp(`:${port}$`));
+    // Of a gateway all but what other replicas dial.
+    const published = Object.entries(listens).flatMap(([port, row]) => (port === 'relay' ? [] : [row.port]));
+    const ports = (service(name).ports ?? []).map((each) => Number(each.split(':').at(-1)));
+    expect(ports).toEqual(expect.arrayContaining(published));
   });
 
   it('has each setting that its row names, and none that it does not read', () => {

@@ -90,17 +90,14 @@ function doors(plane: ControlPlane, kind: 'door' | 'connect'): string {
 }
 
 export function gatewayEnvironment(plane: ControlPlane, index: number): Environment {
-  const { door, link, relay, health, connect } = gatewayPorts(plane, index);
+  const ports = gatewayPorts(plane, index);
   const name = plane.gateways[index] ?? '';
   const environment = {
-    ...processEnvironment(plane, name, health),
+    ...processEnvironment(plane, name, ports.health),
     ...allocatorEnvironment(),
-    FAIRLEAD_LINK_LISTEN: listen(plane, link),
+    ...gatewayListens(plane, ports),
     FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane).join(','),
-    FAIRLEAD_RELAY_LISTEN: at(relay),
-    FAIRLEAD_RELAY_ADDRESS: at(relay),
-    FAIRLEAD_DOOR_LISTEN: listen(plane, door),
-    FAIRLEAD_CONNECT_LISTEN: listen(plane, connect),
+    FAIRLEAD_RELAY_ADDRESS: at(ports.relay),
     FAIRLEAD_GATEWAY_SERVING_NAMES: doorNames(plane),
     FAIRLEAD_CLUSTER_DOMAIN: CLUSTER_DOMAIN,
     FAIRLEAD_AUDIT_SPOOL_DIR: plane.state.file('audit-spools', name),
@@ -115,6 +112,16 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
   return Object.fromEntries(
     Object.entries(environment).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
   );
+}
+
+/** All that its row names; other replicas are on this machine. */
+function gatewayListens(plane: ControlPlane, ports: PortPlan['gateways'][number]): Environment {
+  const { relay, ...others } = SERVICES.gateway.listens;
+  const names = Object.keys(others) as (keyof typeof others)[];
+  return {
+    [relay.setting]: at(ports.relay),
+    ...Object.fromEntries(names.map((name) => [others[name].setting, listen(plane, ports[name])])),
+  };
 }
 
 export function databaseUrlFile(state: StateDir, service: string): string {

@@ -5,14 +5,12 @@ import { SERVICES, SINGLETONS, rowOf, type Singleton } from '@fairlead/contracts
 import { freePort } from '@fairlead/testbed';
 import { PortInUseError, StackError } from '../errors.js';
 
+const { listens: GATEWAY_LISTENS, healthPort: GATEWAY_HEALTH } = SERVICES.gateway;
+type GatewayPort = keyof typeof GATEWAY_LISTENS | 'health';
+const GATEWAY_PORTS = [...Object.keys(GATEWAY_LISTENS), 'health'] as readonly GatewayPort[];
+
 /** Ports of one gateway replica. */
-interface GatewayPorts {
-  readonly door: number;
-  readonly link: number;
-  readonly relay: number;
-  readonly health: number;
-  readonly connect: number;
-}
+type GatewayPorts = Readonly<Record<GatewayPort, number>>;
 
 type HealthPort = `${Singleton}Health`;
 
@@ -64,15 +62,7 @@ export async function planPorts(basePort: number, gateways: number, keptIn: stri
     gateways: Array.from({ length: gateways }, (_, index) => {
       // 443, 543, then 843 and on: 643 is the demo cluster's.
       const later = 100 * index + (index < 2 ? 0 : 200);
-      const { listens, healthPort } = SERVICES.gateway;
-      const { door, link, relay, connect } = listens;
-      return {
-        door: moved(door.port) + later,
-        link: moved(link.port) + later,
-        relay: moved(relay.port) + later,
-        health: moved(healthPort) + later,
-        connect: moved(connect.port) + later,
-      };
+      return gatewayPorts((name) => moved(name === 'health' ? GATEWAY_HEALTH : GATEWAY_LISTENS[name].port) + later);
     }),
   };
 }
@@ -82,8 +72,13 @@ async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
     const plan = JSON.parse(readFileSync(keptIn, 'utf8')) as PortPlan;
     if (plan.gateways.length === gateways) return withNewerPorts(plan, keptIn);
   }
-  const ports = await Promise.all(Array.from({ length: 9 + SINGLETONS.length + 5 * gateways }, () => freePort()));
-  const take = (): number => ports.pop() as number;
+  const count = 9 + SINGLETONS.length + GATEWAY_PORTS.length * gateways;
+  const ports = await Promise.all(Array.from({ length: count }, () => freePort()));
+  const take = (): number => {
+    const port = ports.pop();
+    if (port === undefined) throw new RangeError(`a plan has more than ${count} ports`);
+    return port;
+  };
   const plan: PortPlan = {
     api: take(),
     ...healthPorts(take),
@@ -95,13 +90,7 @@ async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
     gitea: take(),
     giteaSsh: take(),
     demoIssuer: take(),
-    gateways: Array.from({ length: gateways }, () => ({
-      door: take(),
-      link: take(),
-      relay: take(),
-      health: take(),
-      connect: take(),
-    })),
+    gateways: Array.from({ length: gateways }, () => gatewayPorts(take)),
   };
   keep(plan, keptIn);
   return plan;
@@ -112,25 +101,41 @@ function healthPorts(portOf: (role: Singleton) => number): Record<HealthPort, nu
   return Object.fromEntries(ports) as Record<HealthPort, number>;
 }
 
-/** A plan that an older version kept has no ports for the CONNECT doors, the Git host, the demo issuer, or services that came later. */
+function gatewayPorts(portOf: (name: GatewayPort) => number): GatewayPorts {
+  return Object.fromEntries(GATEWAY_PORTS.map((name) => [name, portOf(name)])) as GatewayPorts;
+}
+
+/** A plan that an older version kept has no ports for the Git host, the demo issuer, or services and doors that came later. */
 async function withNewerPorts(plan: PortPlan, keptIn: string): Promise<PortPlan> {
-  const kept: readonly (Omit<GatewayPorts, 'connect'> & { readonly connect?: number })[] = plan.gateways;
+  const kept: readonly Partial<GatewayPorts>[] = plan.gateways;
   const single: Readonly<Record<string, unknown>> = { ...plan };
   const names = ['gitea', 'giteaSsh', 'demoIssuer', ...SINGLETONS.map((role) => `${role}Health` as const)] as const;
   const missing = names.filter((name) => single[name] === undefined);
-  if (missing.length === 0 && kept.every(({ connect }) => connect !== undefined)) return plan;
-  const gateways = await Promise.all(
-    kept.map(async (each) => ({ ...each, connect: each.connect ?? (await freePort()) })),
-  );
+  if (missing.length === 0 && kept.every((each) => GATEWAY_PORTS.every((name) => each[name] !== undefined)))
+    return plan;
+  const gateways = await Promise.all(kept.map(withFreePorts));
   const added = await Promise.all(missing.map(async (name) => [name, await freePort()] as const));
   const complete = { ...plan, ...Object.fromEntries(added), gateways };
   keep(complete, keptIn);
   return complete;
 }
 
+async function withFreePorts(kept: Partial<GatewayPorts>): Promise<GatewayPorts> {
+  const ports = await Promise.all(GATEWAY_PORTS.map(async (name) => [name, kept[name] ?? (await freePort())] as const));
+  return Object.fromEntries(ports) as GatewayPorts;
+}
+
 function keep(plan: PortPlan, keptIn: string): void {
   writeFileSync(keptIn, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
 }
+
+const GATEWAY_PORT_USES: Readonly<Record<GatewayPort, string>> = {
+  door: 'for kubectl',
+  link: 'for agents',
+  relay: 'for other replicas',
+  connect: 'for CONNECT',
+  health: 'its health check',
+};
 
 /** Each port with who needs it, in words; without those that the environment names a running server for. */
 export function portUses(
@@ -153,13 +158,9 @@ export function portUses(
     ...(demo === 'gitops' || (demo === 'plain' && !env['FAIRLEAD_TESTBED_KUBECONFIG'])
       ? [[ports.kube, "the demo cluster's API server"] as const, [ports.etcd, "the demo cluster's etcd"] as const]
       : []),
-    ...ports.gateways.flatMap(({ door, link, relay, health, connect }, index) => [
-      [door, `${gateways[index]} (for kubectl)`] as const,
-      [link, `${gateways[index]} (for agents)`] as const,
-      [relay, `${gateways[index]} (for other replicas)`] as const,
-      [health, `${gateways[index]}'s health check`] as const,
-      [connect, `${gateways[index]} (for CONNECT)`] as const,
-    ]),
+    ...ports.gateways.flatMap((each, index) =>
+      GATEWAY_PORTS.map((name) => [each[name], `${gateways[index]} (${GATEWAY_PORT_USES[name]})`] as const),
+    ),
   ];
 }
 

@@ -52,8 +52,10 @@ describe('planPorts', () => {
     const plan = await planPorts(7_000, 3, '/nowhere');
     expect(plan).toMatchObject({ api: 7_070, nats: 7_422, postgres: 7_432, kube: 7_643, etcd: 7_479 });
     expect(plan.gateways[1]).toEqual({ door: 7_543, link: 7_544, relay: 7_545, health: 7_546, connect: 7_547 });
-    const all = portUses(plan, ['a', 'b', 'c'], 'gitops', true).map(([port]) => port);
-    expect(new Set(all).size).toBe(all.length);
+    for (const demo of ['plain', 'gitops'] as const) {
+      const all = portUses(plan, ['a', 'b', 'c'], demo, true).map(([port]) => port);
+      expect(new Set(all).size).toBe(all.length);
+    }
   });
 
   it('keeps the free ports it found', async () => {

@@ -4,12 +4,10 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { RateLimitedLog, clientAddressOf } from '@fairlead/limits';
-import { withoutRoot } from '@fairlead/pki';
-import { identifyClient } from './admission.js';
 import { refusal, statusOf } from './answers.js';
-import { noteRefusedHandshake } from '../../audit/refused-handshakes.js';
 import { DoorConnections, connectShares } from '../../limits/connection-shares.js';
 import { DoorPassages } from '../../passage/door-passages.js';
+import { receiveClients } from '../receive-clients.js';
 import { DEFAULT_CONNECT_LIMITS, type ConnectContext, type ConnectDoorOptions } from './connect-context.js';
 import { rememberPlainSockets } from './vanished-clients.js';
 import { answerAndClose, arrivalAt, serveConnect } from './serve-connect.js';
@@ -44,10 +42,8 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
   } as Parameters<typeof createServer>[0]);
   const shares = connectShares(limits.total, limits.perIdentity.connections);
   const connections = new DoorConnections(server, shares, TOO_MANY);
-  const crowdedLines = new RateLimitedLog();
-  server.on('secureConnection', (socket: TLSSocket) => admitClient(options, connections, crowdedLines, socket));
   server.maxHeadersCount = 0;
-  useCertificates(server, options);
+  receiveClients(server, 'connect', options, connections);
   const plainOf = rememberPlainSockets(server);
   const context: ConnectContext = {
     ...options,
@@ -72,44 +68,7 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
     });
   });
   refuseOthers(server, context);
-  tellHandshakes(server, options);
   return server;
-}
-
-/**
- * A chain of our roots is not enough: agents and gateways have one, and so have clients that were deleted or revoked. Who is no client is told so
- * once it asks, within the time for that, and is among the unauthenticated until then. What a client has beyond its slots is closed unheard.
- */
-function admitClient(
-  { directory, trustDomain, metrics, logger }: Omit<ConnectDoorOptions, 'limits'>,
-  connections: DoorConnections,
-  lines: RateLimitedLog,
-  socket: TLSSocket,
-): void {
-  let clientId: string | undefined;
-  try {
-    clientId = identifyClient(directory, trustDomain, socket).client.clientId;
-    connections.admit(socket, socket, clientId);
-  } catch (error) {
-    if (!(error instanceof FairleadError)) throw error;
-    if (clientId === undefined) return;
-    socket.destroy();
-    metrics.refusals.inc({ door: 'connect', code: error.code });
-    const line = lines.next({ address: clientAddressOf(socket), user: clientId });
-    if (line) logger.warn('connect.crowded', { clientId, reason: error.message, ...line });
-  }
-}
-
-/** New connections get the newest of both; those that stand are not touched. */
-function useCertificates(server: Server, { serving, identity }: ConnectDoorOptions): void {
-  const apply = (): void => {
-    if (!serving.current || !identity.current) return;
-    const { keyPem, chainPem } = serving.current;
-    const ca = [...identity.current.rootsPem];
-    server.setSecureContext({ key: keyPem, cert: withoutRoot(chainPem).join('\n'), ca, minVersion: 'TLSv1.3' });
-  };
-  serving.onChange(apply);
-  identity.onChange(apply);
 }
 
 /** Everything that is not a CONNECT request. */
@@ -132,23 +91,6 @@ function refuseOthers(server: Server, { passages, headersTimeoutMs, logger }: Co
     // Not a request that could not be read, but a connection that failed.
     if (failure === null) socket.destroy();
     else turnAway(socket as Socket, '', failure, status);
-  });
-}
-
-/** Who showed no certificate of ours did not get as far as to ask for anything. */
-function tellHandshakes(server: Server, { metrics, events, audit, logger }: Omit<ConnectDoorOptions, 'limits'>): void {
-  const handshakeLines = new RateLimitedLog();
-  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-    const address = clientAddressOf(socket);
-    const reason = String(socket.authorizationError ?? error.message);
-    noteRefusedHandshake(audit, 'connect', error, socket);
-    const line = handshakeLines.next({ address });
-    if (line) logger.info('tls.handshake.failed', { address, reason, door: 'connect', ...line });
-    if (!socket.authorizationError && error.code !== 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return;
-    const code = 'CERTIFICATE_REFUSED';
-    metrics.passages.connect.inc({ outcome: code });
-    metrics.refusals.inc({ door: 'connect', code });
-    events.accessRefused({ code, reason, address, door: 'connect' });
   });
 }
 
