@@ -25,6 +25,9 @@ it('knows what share of a core a file takes', () => {
   expect(shareOf(waiting(60))).toBe(1 / 8);
   expect(shareOf(computing(60))).toBe(1);
   expect(shareOf({ wallS: 0, cpuS: 0, needs: [] })).toBe(0);
+  // It waits for 45 s and computes for 15: on a machine of half the speed for 30 of 75.
+  expect(shareOf({ wallS: 60, cpuS: 15, needs: [] }, 2)).toBe(30 / 75);
+  expect(shareOf(computing(60), 3)).toBe(1);
   expect(roomOn(2)).toEqual({ cores: 2, files: 8 });
 });
 
@@ -38,6 +41,19 @@ it('runs as many as the cores have room for: few that compute, many that wait', 
   expect(names()).toEqual(['c1', 'w2', 'w3', 'w4', 'w5']);
   await end('c1');
   expect(names()).toEqual(['c2', 'w2', 'w3', 'w4', 'w5']);
+});
+
+it('runs fewer where all of them take longer to compute', async () => {
+  let slowness = 1;
+  const lanes = new Lanes({ cores: 1, files: 9 }, undefined, () => slowness);
+  let running = 0;
+  for (let n = 0; n < 6; n += 1) void lanes.enter({ wallS: 60, cpuS: 15, needs: [] }).then(() => void (running += 1));
+  await settle();
+  expect(running).toBe(4);
+  slowness = 0.5;
+  lanes.lookAgain();
+  await settle();
+  expect(running).toBe(6);
 });
 
 it('runs no more than so many, however little they compute', async () => {

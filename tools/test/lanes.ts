@@ -24,14 +24,16 @@ export function isOverloaded(cores = availableParallelism(), load = loadavg()[0]
   return load > LOAD_PER_CORE * cores;
 }
 
-/** Of a core, on average over its time; more than 1 if it computes on several. */
-export function shareOf({ wallS, cpuS }: Timing): number {
-  return cpuS / Math.max(1, wallS);
+/**
+ * Of a core, on average over its time; more than 1 if it computes on several. `slowness`: how many times as long this machine computes as the one on which
+ * that was recorded. What the file waits for takes no longer.
+ */
+export function shareOf({ wallS, cpuS }: Timing, slowness = 1): number {
+  return (cpuS * slowness) / Math.max(1, wallS + cpuS * (slowness - 1));
 }
 
 interface Queued {
-  readonly share: number;
-  readonly wallS: number;
+  readonly timing: Timing;
   readonly isReady: () => boolean;
   readonly admit: (leave: () => void) => void;
 }
@@ -39,13 +41,15 @@ interface Queued {
 export class Lanes {
   readonly #room: Room;
   readonly #isOverloaded: () => boolean;
+  readonly #slowness: () => number;
   readonly #running = new Set<Queued>();
   #queue: Queued[] = [];
 
   /** While it is overloaded nothing more begins but what has the room for itself; say so with `lookAgain` when that may have ended. */
-  constructor(room: Room, overloaded: () => boolean = () => false) {
+  constructor(room: Room, overloaded: () => boolean = () => false, slowness: () => number = () => 1) {
     this.#room = room;
     this.#isOverloaded = overloaded;
+    this.#slowness = slowness;
   }
 
   /**
@@ -54,8 +58,8 @@ export class Lanes {
    */
   enter(timing: Timing, isReady: () => boolean = () => true): Promise<() => void> {
     return new Promise((admit) => {
-      this.#queue.push({ share: shareOf(timing), wallS: timing.wallS, isReady, admit });
-      this.#queue.sort((a, b) => b.wallS - a.wallS);
+      this.#queue.push({ timing, isReady, admit });
+      this.#queue.sort((a, b) => b.timing.wallS - a.timing.wallS);
       this.lookAgain();
     });
   }
@@ -77,8 +81,9 @@ export class Lanes {
   #hasRoomFor(file: Queued): boolean {
     if (this.#running.size === 0) return true;
     if (this.#isOverloaded()) return false;
-    const taken = [...this.#running].reduce((sum, { share }) => sum + share, 0);
-    return this.#running.size < this.#room.files && taken + file.share <= this.#room.cores;
+    const slowness = this.#slowness();
+    const taken = [...this.#running, file].reduce((sum, { timing }) => sum + shareOf(timing, slowness), 0);
+    return this.#running.size < this.#room.files && taken <= this.#room.cores;
   }
 
   #leave(file: Queued): void {

@@ -13,6 +13,10 @@ describe('a budget of CPU seconds', () => {
   });
 });
 
+it('is never faster than where timings were recorded', () => {
+  expect(new MachineSpeed().slowness()).toBeGreaterThanOrEqual(1);
+});
+
 it('measures at least once', () => {
   expect(new MachineSpeed().end()).toBeGreaterThan(0);
 });

@@ -4,6 +4,9 @@ import { createHash } from 'node:crypto';
 const EVERY_MS = 15_000;
 /** The first ones are compiled yet. */
 const WARM_UP = 3;
+const RECENT = 5;
+/** What the work of this file took, in CPU milliseconds, beside the tests of which timings.json and cpu-budget.json tell. */
+const RECORDED_MS = 18;
 
 /** Measures now and then, until it is ended. */
 export class MachineSpeed {
@@ -14,6 +17,12 @@ export class MachineSpeed {
     for (let run = 0; run < WARM_UP; run += 1) cpuMsOfWork();
     this.#timer = setInterval(() => this.#samples.push(cpuMsOfWork()), EVERY_MS);
     this.#timer.unref();
+  }
+
+  /** How many times as long this machine computes as the one on which timings were recorded, by its last few samples; at least 1, as they were taken beside others. */
+  slowness(): number {
+    if (this.#samples.length === 0) this.#samples.push(cpuMsOfWork());
+    return Math.max(1, medianOf(this.#samples.slice(-RECENT)) / RECORDED_MS);
   }
 
   /** What the same work took at the median, in CPU milliseconds. Measures once if nothing was measured yet. */

@@ -5,6 +5,7 @@ import { relative } from 'node:path';
 import type { PoolOptions, PoolRunnerInitializer, PoolWorker, WorkerRequest } from 'vitest/node';
 import { FileProcesses, type FileProcess } from './file-processes.js';
 import { Lanes, isOverloaded, roomOn } from './lanes.js';
+import { MachineSpeed } from './machine-speed.js';
 import { cpuSecondsOf } from './processes.js';
 import { Session } from './session.js';
 import { Stress } from './stress.js';
@@ -16,7 +17,8 @@ export const ALL_FILES = 10_000;
 /** Nothing tells of load that has fallen, or of a component that came. */
 const LOOK_AGAIN_MS = 1_000;
 
-const lanes = new Lanes(roomOn(), isOverloaded);
+const speed = new MachineSpeed();
+const lanes = new Lanes(roomOn(), isOverloaded, () => speed.slowness());
 setInterval(() => lanes.lookAgain(), LOOK_AGAIN_MS).unref();
 const processes = new FileProcesses();
 const timings = readTimings();
