@@ -51,11 +51,11 @@ const Environment = z
     FAIRLEAD_CONNECT_STALL_SECONDS: z.coerce.number().min(1).max(3_600).default(120),
     /** A replica that stops goes on accepting at its doors for so long: until a load balancer saw that it is not ready. */
     FAIRLEAD_DOOR_GRACE_SECONDS: z.coerce.number().min(0).max(300).default(3),
-    /** Names in the certificate of both doors, which `keys` signs; not needed with files of one's own. */
+    /** Names in the certificate of the doors, which `keys` signs; not needed with files of one's own. */
     FAIRLEAD_GATEWAY_SERVING_NAMES: commaList.default([]),
     /** Below which each cluster has a host name at the Kubernetes API door; the doors' certificate covers `*.` of it. Absent: clusters are told by the path only. */
     FAIRLEAD_CLUSTER_DOMAIN: dnsDomain.optional(),
-    /** A certificate of one's own for both doors, PEM, leaf first; read again when the files change. */
+    /** A certificate of one's own for the doors, PEM, leaf first; read again when the files change. */
     FAIRLEAD_DOOR_TLS_CERT_FILE: z.string().optional(),
     FAIRLEAD_DOOR_TLS_KEY_FILE: z.string().optional(),
     /** What connections out of clusters may reach on this side, `[<cluster>|<label>=<value>@]<host or block>:<ports>`; none, nothing. */

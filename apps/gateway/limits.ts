@@ -3,7 +3,7 @@ import type { GatewayConfig } from './config.js';
 
 const MEBIBYTE = 1024 ** 2;
 
-/** The limits of both doors, as the environment has them. */
+/** The limits of the doors, as the environment has them. */
 export function doorLimits(config: GatewayConfig): {
   readonly connectLimits: Partial<ConnectLimits>;
   readonly kubeApiLimits: Partial<KubeApiLimits>;

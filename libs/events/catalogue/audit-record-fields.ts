@@ -58,7 +58,7 @@ const PASSAGE: Readonly<Record<string, AboutField>> = {
     '`annotations["authorization.k8s.io/reason"]`',
   ),
   grantIdsCut: about('They were more.'),
-  method: about('Of HTTP.'),
+  method: about('Of HTTP; `EGRESS` of what comes out of a cluster.'),
   requestUri: about(
     'Path and query below the cluster’s host. Of parameters that are none of Kubernetes’, the value is left out. Cut.',
     '`requestURI`',
