@@ -9,12 +9,12 @@ const PAGE = 'docs/architecture.md';
 export function processesWithoutRow() {
   const apps = trackedFiles('apps/*/package.json').map((file) => file.split('/')[1]);
   if (apps.length === 0) return [];
-  return differences('Processes', apps, 'apps/');
+  return differences('Processes', apps, 'apps/ as a folder');
 }
 
 /** The same of services and the table of schemas. */
 export function schemasWithoutRow() {
-  return differences('Postgres', SERVICE_NAMES, 'libs/contracts/services.ts, as a service, ');
+  return differences('Postgres', SERVICE_NAMES, 'libs/contracts/services.ts as a service');
 }
 
 function differences(section, wanted, where) {

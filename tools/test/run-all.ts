@@ -2,7 +2,7 @@
 // `--save-timings` writes what the files took to timings.json; `--cpu-budget` fails when all of it took more than cpu-budget.json says.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MachineSpeed, scaled } from './machine-speed.js';
+import { MachineSpeed, RECORDED_MS, scaled } from './machine-speed.js';
 import { minutes, slowest } from './measures.js';
 import { cpuSecondsOf } from './processes.js';
 import { Session } from './session.js';
@@ -38,9 +38,8 @@ try {
 close();
 
 interface Budget {
-  /** On a machine on which the work of machine-speed.ts takes `probeMs` of CPU time beside the tests. */
+  /** On a machine on which the work of machine-speed.ts takes `RECORDED_MS` of CPU time beside the tests. */
   readonly seconds: number;
-  readonly probeMs: number;
 }
 
 /** The Docker providers need an engine. Without one nothing else is lost: the last provider builds what they would run. */
@@ -62,9 +61,9 @@ function tellCost({ measures, fetchCpuS }: SuiteOutcome): void {
   if (!process.argv.includes('--cpu-budget') || process.platform !== 'linux') return;
   const budget = JSON.parse(readFileSync(join(import.meta.dirname, 'cpu-budget.json'), 'utf8')) as Budget;
   const tookMs = speed.end();
-  const seconds = scaled(budget.seconds, tookMs, budget.probeMs);
+  const seconds = scaled(budget.seconds, tookMs, RECORDED_MS);
   console.log(
-    `what takes ${budget.probeMs} ms where the budget was made took ${Math.round(tookMs)} here: ${seconds} CPU seconds may be used`,
+    `what takes ${RECORDED_MS} ms where the budget was made took ${Math.round(tookMs)} here: ${seconds} CPU seconds may be used`,
   );
   if (cpuS <= seconds) totals.passed += 1;
   else

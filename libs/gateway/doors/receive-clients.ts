@@ -9,14 +9,19 @@ import type { DoorName } from '../passage/door-table.js';
 import { identifyClient } from './connect/admission.js';
 import type { ConnectDoorOptions } from './connect/connect-context.js';
 
-type Clients = Omit<ConnectDoorOptions, 'limits'>;
+type ReceivingDoor = Omit<ConnectDoorOptions, 'limits'>;
 
 /**
  * To be called before the server listens, which asks for certificates (`requestCert`) and refuses all that no root of ours has signed. Certificates are
  * always the newest; handshakes that failed are on record; a client's connection counts as its own. Of a client that has too many, the socket is
  * destroyed when later listeners of `secureConnection` see it.
  */
-export function receiveClients(server: Server, door: DoorName, options: Clients, connections: DoorConnections): void {
+export function receiveClients(
+  server: Server,
+  door: DoorName,
+  options: ReceivingDoor,
+  connections: DoorConnections,
+): void {
   useCertificates(server, options);
   const lines = new RateLimitedLog();
   server.on('secureConnection', (socket) => admitClient(door, options, connections, lines, socket));
@@ -29,7 +34,7 @@ export function receiveClients(server: Server, door: DoorName, options: Clients,
  */
 function admitClient(
   door: DoorName,
-  { directory, trustDomain, metrics, logger }: Clients,
+  { directory, trustDomain, metrics, logger }: ReceivingDoor,
   connections: DoorConnections,
   lines: RateLimitedLog,
   socket: TLSSocket,
@@ -49,7 +54,7 @@ function admitClient(
 }
 
 /** New connections get the newest of both; those that stand are not touched. */
-function useCertificates(server: Server, { serving, identity }: Clients): void {
+function useCertificates(server: Server, { serving, identity }: ReceivingDoor): void {
   const apply = (): void => {
     if (!serving.current || !identity.current) return;
     const { keyPem, chainPem } = serving.current;
@@ -61,7 +66,7 @@ function useCertificates(server: Server, { serving, identity }: Clients): void {
 }
 
 /** Who showed no certificate of ours did not get as far as to ask for anything. */
-function tellHandshakes(server: Server, door: DoorName, { metrics, events, audit, logger }: Clients): void {
+function tellHandshakes(server: Server, door: DoorName, { metrics, events, audit, logger }: ReceivingDoor): void {
   const handshakeLines = new RateLimitedLog();
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
     const address = clientAddressOf(socket);

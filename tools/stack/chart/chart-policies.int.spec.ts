@@ -1,5 +1,5 @@
 // Who may reach whom: each pair of the tables, by what the chart renders. What enforces policies in a cluster is not ours.
-import { ROLES, rowOf, type Role } from '@fairlead/contracts';
+import { ROLES, type Role } from '@fairlead/contracts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mayReach, type Place } from './reach.js';
 import { NAMESPACE, PROFILES, resourceOf, resourcesOf, type Resource } from './render-chart.js';
@@ -83,7 +83,10 @@ describe.each(['production', 'single'] as const)('the policies of %s', (profile)
     'let %s to NATS, and to Postgres if it has a schema, in the same namespace',
     (name, from) => {
       expect(mayReach(resources, from, nats, 4222)).toBe(true);
-      expect(mayReach(resources, from, postgres, 5432)).toBe(rowOf(name as Role).tier === 'service');
+      // By hand: the chart is made of the table.
+      expect(mayReach(resources, from, postgres, 5432)).toBe(
+        ['access', 'audit', 'gitops', 'keys', 'registration'].includes(name),
+      );
     },
   );
 });
