@@ -43,12 +43,12 @@ CMD ["apps/demo/dist/bundle/main.js", "join"]
 
 FROM runtime AS gateway
 LABEL org.opencontainers.image.title="fairlead-gateway" org.opencontainers.image.description="Doors, agent links and relay"
-# Gives back to the system what a flood took; glibc keeps it (docs/adr/0049).
+# Gives back to the system what a flood took; glibc keeps it (docs/adr/0081).
 USER root
-RUN apt-get update && apt-get install -y --no-install-recommends libjemalloc2 && rm -rf /var/lib/apt/lists/* \
- && ln -s /usr/lib/*-linux-gnu/libjemalloc.so.2 /usr/local/lib/libjemalloc.so.2
+RUN apt-get update && apt-get install -y --no-install-recommends libmimalloc2.0 && rm -rf /var/lib/apt/lists/* \
+ && ln -s /usr/lib/*-linux-gnu/libmimalloc.so.2 /usr/local/lib/libmimalloc.so.2
 USER 65532:65532
-ENV LD_PRELOAD=/usr/local/lib/libjemalloc.so.2 MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0
+ENV LD_PRELOAD=/usr/local/lib/libmimalloc.so.2
 COPY --from=build /out/gateway /app
 CMD ["apps/gateway/dist/bundle/main.js"]
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { NODE_FLAGS, REPOSITORY, allocatorEnvironment } from '@fairlead/stack';
+import { ALLOCATOR, NODE_FLAGS, REPOSITORY, allocatorEnvironment } from '@fairlead/stack';
 import { filesBelow, programImage, type ImageSpec } from '@fairlead/testbed';
 
 /** Where the Dockerfile puts it. */
-const ALLOCATOR = 'usr/local/lib/libjemalloc.so.2';
+const IN_IMAGE = `usr/local/lib/${ALLOCATOR}`;
 
 interface AppImageOptions {
   /** Apps whose bundles are in it besides. */
@@ -18,16 +18,16 @@ export async function appImage(app: string, name: string, options: AppImageOptio
   const { beside = [], programs = {}, texts = {} } = options;
   const bundleOf = (of: string): string => join('apps', of, 'dist', 'bundle');
   const files = [app, ...beside].map((of) => filesBelow(join(REPOSITORY, bundleOf(of)), join('app', bundleOf(of))));
-  const { LD_PRELOAD: allocator, ...settings } = app === 'gateway' ? allocatorEnvironment() : {};
+  const { LD_PRELOAD: allocator } = app === 'gateway' ? allocatorEnvironment() : {};
   return programImage({
     name,
     files: Object.assign({}, ...(await Promise.all(files))) as Record<string, string>,
-    programs: { 'usr/local/bin/node': process.execPath, ...(allocator && { [ALLOCATOR]: allocator }), ...programs },
+    programs: { 'usr/local/bin/node': process.execPath, ...(allocator && { [IN_IMAGE]: allocator }), ...programs },
     texts,
     entrypoint: ['node', ...NODE_FLAGS],
     command: [join(bundleOf(app), 'main.js')],
     user: '65532:65532',
     workingDir: '/app',
-    env: { NODE_ENV: 'production', ...(allocator && { LD_PRELOAD: `/${ALLOCATOR}` }), ...settings },
+    env: { NODE_ENV: 'production', ...(allocator && { LD_PRELOAD: `/${IN_IMAGE}` }) },
   });
 }

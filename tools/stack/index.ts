@@ -19,7 +19,7 @@ export { describeExit, type Exit, type StackEvent, type StackLog } from './event
 export type { StackProcess } from './process/supervised-process.js';
 export type { CommandOutput } from './process/run-command.js';
 export { DEFAULT_BASE_PORT, planPorts, type PortPlan } from './state/port-plan.js';
-export { allocatorEnvironment } from './process/allocator.js';
+export { ALLOCATOR, allocatorEnvironment } from './process/allocator.js';
 export { NODE_FLAGS } from './process/node-flags.js';
 export { REPOSITORY, entryOf } from './state/repository.js';
 export { podImages, type PodImagesOptions } from './gitops/pod-images.js';
