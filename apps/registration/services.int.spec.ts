@@ -15,7 +15,7 @@ import { EVENT_STREAM, createRpcClient, type RpcClient } from '@fairlead/messagi
 import { startTestIssuer } from '@fairlead/oidc/testing';
 import { createCsr, generatePrivateKey, parseToken, verifyChain } from '@fairlead/pki';
 import { ADMIN_TOKEN, serviceProcesses, type ServiceProcesses } from '@fairlead/service/testing';
-import { eventually as poll } from '@fairlead/testing';
+import { eventually as poll, signalIfThere } from '@fairlead/testing';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -260,15 +260,6 @@ it('comes back by itself after NATS and Postgres were killed, with the same CA a
   await asGateway.call(keysRpc.signGateway, NO_TENANT, { csr: await newCsr() });
 });
 
-/** One that served a connection ends with it, at any moment. */
-function signalIfThere(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
-
 /** A process and its children, by id. */
 async function processesBelow(parent: number): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
@@ -285,6 +276,7 @@ it('says that NATS and Postgres hang, though no connection is closed, and is rea
     (await services.readiness('registration')).checks.filter(({ ok }) => !ok).map(({ name }) => name);
   // Its main process alone would leave those that serve connections.
   const ofPostgres = await processesBelow(postgres.pid!);
+  // One that served a connection ends with it, at any moment.
   const signalPostgres = (signal: NodeJS.Signals): void => ofPostgres.forEach((pid) => signalIfThere(pid, signal));
   signalPostgres('SIGSTOP');
   try {

@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { REPOSITORY } from '@fairlead/stack';
+import { EXIT_WITH_PARENT, REPOSITORY } from '@fairlead/stack';
 import { usageOf } from '../support/proc.js';
-import { PRELOAD } from './generator.js';
 
 const MAIN = join(REPOSITORY, 'e2e', 'dist', 'flood', 'bare-server-main.js');
 
@@ -18,7 +17,7 @@ export interface BareServer extends AsyncDisposable {
 
 /** Rejects if its process ends before it listens. */
 export async function startBareServer(): Promise<BareServer> {
-  const child = spawn(process.execPath, ['--import', PRELOAD, MAIN], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  const child = spawn(process.execPath, ['--import', EXIT_WITH_PARENT, MAIN], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   const exited = once(child, 'exit');
   const lines = createInterface(child.stdout as Readable);
   const [said] = (await Promise.race([once(lines, 'line'), exited])) as [unknown];

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
-import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { REPOSITORY } from '@fairlead/stack';
+import { EXIT_WITH_PARENT, REPOSITORY } from '@fairlead/stack';
 import type { Port } from './kinds.js';
 
 /** What a flood is to do. */
@@ -37,12 +36,10 @@ export interface FloodReport {
 
 /** Run compiled, in a process of its own: what it takes of the machine is not the time of whoever measures. */
 const MAIN = join(REPOSITORY, 'e2e', 'dist', 'flood', 'generator-main.js');
-/** What each process of a flood is given, to end with whoever started it. */
-export const PRELOAD = fileURLToPath(new URL(`../support/end-with-parent${extname(import.meta.url)}`, import.meta.url));
 
 /** Floods until its time is over. Rejects if its process fails. */
 export async function flood(order: FloodOrder): Promise<FloodReport> {
-  const child = spawn(process.execPath, ['--import', PRELOAD, MAIN, JSON.stringify(order)], {
+  const child = spawn(process.execPath, ['--import', EXIT_WITH_PARENT, MAIN, JSON.stringify(order)], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { NO_TENANT, registrationRpc } from '@fairlead/contracts';
 import { connectNats, createRpcClient } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
-import { NODE_FLAGS, REPOSITORY, type Stack } from '@fairlead/stack';
+import { EXIT_WITH_PARENT, NODE_FLAGS, REPOSITORY, type Stack } from '@fairlead/stack';
 import { runAll } from './pool.js';
 import { readInvitation } from './loose-agent.js';
 
@@ -49,7 +48,6 @@ export const fleetCluster = (id: number): string => `fleet-${id}`;
 
 /** Run compiled: the agent's code is meant to run as it is shipped. */
 const MAIN = join(REPOSITORY, 'e2e', 'dist', 'support', 'agent-fleet-main.js');
-const PRELOAD = fileURLToPath(new URL(`./end-with-parent${extname(import.meta.url)}`, import.meta.url));
 const JOINING_AT_ONCE = 8;
 const JOIN_TIMEOUT_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 15_000;
@@ -62,7 +60,7 @@ export async function startAgentFleet(
   options: { readonly links: number; readonly endpoints: readonly string[]; readonly targets?: readonly string[] },
 ): Promise<AgentFleet> {
   const { links, endpoints, targets = [] } = options;
-  const child = spawn(process.execPath, [...NODE_FLAGS, '--import', PRELOAD, MAIN], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, '--import', EXIT_WITH_PARENT, MAIN], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));

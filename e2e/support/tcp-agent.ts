@@ -1,16 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { NODE_FLAGS, entryOf, type Stack } from '@fairlead/stack';
+import { EXIT_WITH_PARENT, NODE_FLAGS, entryOf, type Stack } from '@fairlead/stack';
 import { freePort } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { invite, type Invitation } from './loose-agent.js';
 import { secretScan } from './secret-scan/index.js';
 
-const PRELOAD = fileURLToPath(new URL(`./end-with-parent${extname(import.meta.url)}`, import.meta.url));
 const READY_TIMEOUT_MS = 60_000;
 
 /** A real agent process outside any Kubernetes, for raw TCP targets alone. Its cluster was registered for it. */
@@ -103,7 +101,7 @@ async function prepare(
 }
 
 function launch(env: Readonly<Record<string, string>>, hear: (line: string) => void): ChildProcess {
-  const child = spawn(process.execPath, [...NODE_FLAGS, '--import', PRELOAD, entryOf('agent')], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, '--import', EXIT_WITH_PARENT, entryOf('agent')], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...env },
   });

@@ -6,9 +6,10 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { silentLogger } from '@fairlead/observability';
-import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import { eventually, freeze, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { AuditSpool } from './audit-spool.js';
+import { lockSpool } from './spool-lock.js';
 import { contents, numbered } from './testing/records.js';
 
 const MAIN = fileURLToPath(new URL('testing/spool-main.ts', import.meta.url));
@@ -77,6 +78,26 @@ it('refuses a second process, and says which directory', async () => {
   await ended;
   await using spool = await openSpool(scratch.path);
   expect(spool.records).toBeGreaterThan(0);
+});
+
+it('leaves the directory of a process that stands still to it, and has it at once when that was killed', async () => {
+  const { child } = await startWriter(scratch.path, 1);
+  await freeze(child);
+  await expect(lockSpool(scratch.path, 0)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+  const release = await lockSpool(scratch.path, 0);
+  await expect(lockSpool(scratch.path, 0)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
+  release();
+  (await lockSpool(scratch.path, 0))();
+});
+
+it('says why where nothing can be locked', async () => {
+  await expect(lockSpool(scratch.file('nothing-here'), 0)).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: `the audit spool ${scratch.file('nothing-here')} cannot be locked: unable to open database file`,
+  });
 });
 
 // A file system of its own needs root; a bound in bytes is in the unit tests.

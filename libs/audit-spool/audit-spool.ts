@@ -58,7 +58,7 @@ export class AuditSpool implements AsyncDisposable {
   readonly #writer: SegmentWriter;
   readonly #reader: SpoolReader;
   readonly #recent = new RecentRecords(RECENT_BYTES);
-  readonly #release: () => Promise<void>;
+  readonly #release: () => void;
   #acknowledged: number;
   /** The mark as it is on the disk, and when it was written. */
   #kept = { acknowledged: NaN, atMs: -Infinity };
@@ -72,11 +72,11 @@ export class AuditSpool implements AsyncDisposable {
   #failure: string | null = null;
   #gathering: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  #state: 'open' | 'ended' | 'taken' | 'closed' = 'open';
+  #state: 'open' | 'ended' | 'closed' = 'open';
 
   private constructor(
     options: AuditSpoolOptions,
-    opened: { readonly writer: SegmentWriter; readonly acknowledged: number; readonly release: () => Promise<void> },
+    opened: { readonly writer: SegmentWriter; readonly acknowledged: number; readonly release: () => void },
   ) {
     this.#options = options;
     this.#writer = opened.writer;
@@ -88,19 +88,18 @@ export class AuditSpool implements AsyncDisposable {
   /** Takes the directory and goes on where it was left. ALREADY_EXISTS while another process has it; UNAVAILABLE if it cannot be written to. */
   static async open(options: AuditSpoolOptions): Promise<AuditSpool> {
     const { dir, logger } = options;
-    let spool: AuditSpool | undefined;
     await mkdir(dir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
       throw new FairleadError('UNAVAILABLE', `the audit spool ${dir} cannot be made`, { cause: error });
     });
-    const release = await lockSpool(dir, () => spool?.taken());
+    const release = await lockSpool(dir);
     try {
       const opened = await openSegments(dir, () => randomBytes(16).toString('hex'), logger);
       const writer = await SegmentWriter.open({ ...opened, ...options });
-      spool = new AuditSpool(options, { writer, acknowledged: opened.acknowledged, release });
+      const spool = new AuditSpool(options, { writer, acknowledged: opened.acknowledged, release });
       await spool.#keepState();
       return spool;
     } catch (error) {
-      await release();
+      release();
       throw error;
     }
   }
@@ -219,21 +218,12 @@ export class AuditSpool implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#state === 'closed') return;
     await this.flush().catch(() => undefined);
-    const isOurs = this.#state === 'open' || this.#state === 'ended';
     this.#state = 'closed';
     clearTimeout(this.#gathering);
     await this.#running;
-    if (isOurs && this.#kept.acknowledged !== this.#acknowledged) await this.#keepState();
+    if (this.#kept.acknowledged !== this.#acknowledged) await this.#keepState();
     await this.#writer.close();
-    // Another process may have it.
-    await this.#release().catch(() => undefined);
-  }
-
-  /** Another process has the directory: this one has stood still. */
-  taken(): void {
-    this.#state = 'taken';
-    this.#options.logger.error('audit.spool.taken', { dir: this.#options.dir });
-    this.#failAll('another process has taken the audit spool of this gateway');
+    this.#release();
   }
 
   /** The mark is a saving, not a promise: without it, records are sent again. */
@@ -248,7 +238,7 @@ export class AuditSpool implements AsyncDisposable {
   }
 
   #whyNot({ jsonBytes }: EncodableRecord, keep: Keep): string | null {
-    if (this.#state === 'closed' || this.#state === 'ended') return 'the audit spool is closed';
+    if (this.#state !== 'open') return 'the audit spool is closed';
     if (this.#failure !== null) return this.#failure;
     if (this.#queuedBytes > MAX_QUEUED_BYTES * (keep === 'best-effort' ? 1 : 2)) {
       return 'the disk of the audit spool is too slow for what it has to hold';
@@ -356,7 +346,7 @@ export class AuditSpool implements AsyncDisposable {
   }
 
   #tryAgain(): void {
-    if (this.#state !== 'open' && this.#state !== 'ended') return;
+    if (this.#state === 'closed') return;
     this.#failure = null;
     if (this.#lost.count > 0) this.#go();
   }

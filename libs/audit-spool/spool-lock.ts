@@ -1,31 +1,41 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import lockfile from 'proper-lockfile';
 
-/** Who has not shown a sign of life for so long was killed; a process that is started again waits as long. */
-const STALE_MS = 5_000;
-const HEARTBEAT_MS = 1_000;
-const WAITS = { retries: 30, factor: 1, minTimeout: 200, maxTimeout: 250 };
+/** Who was killed may still be ending. */
+const WAIT_MS = 5_000;
+const LOOK_EVERY_MS = 50;
+/** https://www.sqlite.org/rescode.html#busy */
+const SQLITE_BUSY = 5;
 
 /**
- * Makes a directory this process's alone. ALREADY_EXISTS while another one has it, said after some seconds: it may have been killed just now.
- * `onLost`: another process took it, as this one stood still for too long.
+ * Makes a directory this process's alone until the returned function is called, or the process has ended, however that happened: the lock is the kernel's, on
+ * an empty file that SQLite keeps locked (https://www.sqlite.org/lockingv3.html), as Node has no call for it. ALREADY_EXISTS while another process has it, said
+ * after `waitMs`; UNAVAILABLE where nothing can be locked.
  */
-export async function lockSpool(dir: string, onLost: (error: Error) => void): Promise<() => Promise<void>> {
+export async function lockSpool(dir: string, waitMs: number = WAIT_MS): Promise<() => void> {
+  for (const start = performance.now(); ; await sleep(LOOK_EVERY_MS)) {
+    const held = tryLock(dir);
+    if (held) return () => held.close();
+    if (performance.now() - start < waitMs) continue;
+    const why = `another process has the audit spool ${dir}: each gateway needs a directory of its own`;
+    throw new FairleadError('ALREADY_EXISTS', why);
+  }
+}
+
+/** Null: another process has it, or another spool of this one. */
+function tryLock(dir: string): DatabaseSync | null {
+  let held: DatabaseSync | undefined;
   try {
-    return await lockfile.lock(dir, {
-      lockfilePath: join(dir, 'lock'),
-      realpath: false,
-      stale: STALE_MS,
-      update: HEARTBEAT_MS,
-      retries: WAITS,
-      onCompromised: onLost,
-    });
+    held = new DatabaseSync(join(dir, 'owner'));
+    // Nothing is ever written, so a full disk is no obstacle.
+    held.exec('pragma journal_mode = memory; begin exclusive');
+    return held;
   } catch (error) {
-    const isTaken = (error as NodeJS.ErrnoException).code === 'ELOCKED';
-    const why = isTaken
-      ? `another process has the audit spool ${dir}: each gateway needs a directory of its own`
-      : `the audit spool ${dir} cannot be locked: ${messageOf(error)}`;
-    throw new FairleadError(isTaken ? 'ALREADY_EXISTS' : 'UNAVAILABLE', why, { cause: error });
+    held?.close();
+    if ((error as { readonly errcode?: number }).errcode === SQLITE_BUSY) return null;
+    const why = `the audit spool ${dir} cannot be locked: ${messageOf(error)}`;
+    throw new FairleadError('UNAVAILABLE', why, { cause: error });
   }
 }

@@ -25,3 +25,4 @@ export {
   type RecordingRelayOptions,
 } from './tls-recording/index.js';
 export { freeze } from './freeze.js';
+export { signalIfThere } from './signal-if-there.js';

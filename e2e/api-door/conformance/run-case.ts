@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { readFile } from 'node:fs/promises';
+import { signalIfThere } from '@fairlead/testing';
 
 /** Then upstream's program ends the case itself, and cleans up behind it. */
 const LIMIT_S = 240;
@@ -69,7 +70,7 @@ async function runProgram(args: readonly string[], run: CaseRun): Promise<number
   const log = createWriteStream(run.logPath);
   for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });
   const kill = (): void => {
-    if (child.pid !== undefined) killGroup(child.pid);
+    if (child.pid !== undefined) signalIfThere(-child.pid, 'SIGKILL');
   };
   const late = setTimeout(kill, KILL_MS);
   run.signal.addEventListener('abort', kill, { once: true });
@@ -82,15 +83,6 @@ async function runProgram(args: readonly string[], run: CaseRun): Promise<number
     kill();
     log.end();
     await finished(log);
-  }
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    // All of it has ended.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 

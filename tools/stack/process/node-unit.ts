@@ -23,8 +23,11 @@ interface NodeUnitOptions {
 }
 
 const STOP_GRACE_MS = 8_000;
-/** Compiled, also where tests run this from source: to strip its types would take each process longer than to run it. */
-const PRELOAD = createRequire(import.meta.url).resolve('@fairlead/stack/exit-with-parent');
+/**
+ * Given to Node by `--import`: a process with an IPC channel ends with whoever started it. Compiled, also where tests run this from source: to strip its
+ * types would take each process longer than to run it.
+ */
+export const EXIT_WITH_PARENT = createRequire(import.meta.url).resolve('@fairlead/stack/exit-with-parent');
 
 /**
  * One of our own processes. It is the leader of its own process group, so that Ctrl-C reaches only the one who started it, and it
@@ -67,7 +70,7 @@ export async function runToEnd(options: Omit<NodeUnitOptions, 'healthUrl'>, time
 
 async function launch(options: Omit<NodeUnitOptions, 'healthUrl'>, file: BoundedLog): Promise<Run> {
   const { main, cwd, user, name } = options;
-  const args = [...NODE_FLAGS, '--import', PRELOAD, main, ...(options.args ?? [])];
+  const args = [...NODE_FLAGS, '--import', EXIT_WITH_PARENT, main, ...(options.args ?? [])];
   const child = spawn(process.execPath, args, {
     cwd,
     env: { ...(await options.env()) },
