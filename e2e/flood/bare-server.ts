@@ -17,7 +17,9 @@ export interface BareServer extends AsyncDisposable {
 
 /** Rejects if its process ends before it listens. */
 export async function startBareServer(): Promise<BareServer> {
-  const child = spawn(process.execPath, ['--import', EXIT_WITH_PARENT, MAIN], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  const child = spawn(process.execPath, ['--import', EXIT_WITH_PARENT, MAIN], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
   const exited = once(child, 'exit');
   const lines = createInterface(child.stdout as Readable);
   const [said] = (await Promise.race([once(lines, 'line'), exited])) as [unknown];

@@ -53,7 +53,8 @@ export async function bridge(
 /** Works for whoever is at the other end of this stream. Once that has gone, `work` is told by its signal: TUNNEL_RESET, with `why`. */
 export async function whileOpen<T>(stream: Duplex, why: string, work: (gone: AbortSignal) => Promise<T>): Promise<T> {
   const gone = new AbortController();
-  const onClose = (): void => gone.abort(new FairleadError('TUNNEL_RESET', why));
+  // Each of them closes once.
+  const onClose = (): void => gone.abort(FairleadError.withoutStack('TUNNEL_RESET', why));
   stream.once('close', onClose);
   try {
     return await work(gone.signal);
