@@ -9,7 +9,7 @@ import { staleChartTable } from './chart-table.mjs';
 import { deadLinks } from './dead-links.mjs';
 import { deadNames } from './dead-names.mjs';
 import { decisionsWithoutStatus } from './decision-status.mjs';
-import { processesWithoutRow, schemasWithoutRow } from './process-table.mjs';
+import { processesWithoutRow, schemasWithoutRow, servicesUnnamed } from './process-table.mjs';
 import { staleSettings } from './settings-page.mjs';
 import { unwatchable } from './watched-metrics.mjs';
 
@@ -80,6 +80,7 @@ problems.push(
   ...decisionsWithoutStatus(),
   ...processesWithoutRow(),
   ...schemasWithoutRow(),
+  ...servicesUnnamed(),
   ...staleSettings(),
   ...staleChartTable(),
   ...tierProblems(),

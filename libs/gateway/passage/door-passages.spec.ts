@@ -162,6 +162,17 @@ it.each(DOOR_NAMES)('%s: opens nothing that it has not let go, or whose intent i
   await passages.pass(arrival, carry, (_passage, { failure }) => expect.unreachable(failure.message));
 });
 
+it.each(['admit', 'limit'])('lets nothing go where a door forgot to call %s', async (forgotten) => {
+  const { passages, told } = door('connect');
+  const carry = async (passage: Passage): Promise<Ending> => {
+    for (const stage of ['identify', 'limit', 'admit'].filter((each) => each !== forgotten)) STAGES[stage]?.(passage);
+    expect(() => passage.letGo()).toThrow('admitted and limited');
+    throw new FairleadError('INTERNAL', 'not let go');
+  };
+  await passages.pass(arrival, carry, () => undefined);
+  expect(told.lines).toHaveLength(1);
+});
+
 it('of two tenants, users of one name are limited apart', async () => {
   const perIdentity = { ...DEFAULT_DOOR_LIMITS.perIdentity, connections: 1 };
   const { passages, told } = door('kube-api', { ...DEFAULT_DOOR_LIMITS, perIdentity });

@@ -149,9 +149,10 @@ export class Passage {
 
   /**
    * Every door calls it once it knows what is asked for, and lets nothing go on before what it returns has resolved: that this is about to happen is on
-   * record then, if it may change anything. Undefined: nothing has to be waited for. AUDIT_UNAVAILABLE.
+   * record then, if it may change anything. Undefined: nothing has to be waited for. AUDIT_UNAVAILABLE; INTERNAL unless it was admitted, and has a slot.
    */
   letGo(): Promise<void> | undefined {
+    if (!this.#hasRoom) throw new FairleadError('INTERNAL', 'a passage is let go once it was admitted and limited');
     const onRecord = needsIntent(this.#from.door, this.#asked) ? this.#intend() : undefined;
     if (!onRecord) this.#mayGo = true;
     return onRecord?.then(() => void (this.#mayGo = true));

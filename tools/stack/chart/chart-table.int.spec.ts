@@ -20,7 +20,8 @@ interface Values {
   readonly gateway: { readonly service: { readonly nodePorts: Readonly<Record<string, number | null>> } };
 }
 
-const valuesOfChart = (): Values => parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as Values;
+const valuesIn = (file: string): Values => parse(readFileSync(join(CHART, file), 'utf8')) as Values;
+const valuesOfChart = (): Values => valuesIn('values.yaml');
 
 let all: readonly Resource[];
 beforeAll(async () => {
@@ -57,7 +58,10 @@ it('has values for every process, and nothing more than one of each in the profi
 
 it('can give each port of a gateway that others dial a port of the nodes', () => {
   const { relay: _other, ...dialled } = SERVICES.gateway.listens;
-  expect(Object.keys(valuesOfChart().gateway.service.nodePorts).toSorted()).toEqual(Object.keys(dialled).toSorted());
+  for (const file of ['values.yaml', 'profiles/single.yaml'])
+    expect(Object.keys(valuesIn(file).gateway.service.nodePorts).toSorted(), file).toEqual(
+      Object.keys(dialled).toSorted(),
+    );
 });
 
 describe.each(ROLES)('%s', (role) => {
