@@ -44,7 +44,7 @@ export interface Gateway {
 /** One gateway replica. Resolves once it has its certificates and listens; waits for `keys` and NATS if they are away. */
 export async function startGateway(given: GatewayOptions, signal: AbortSignal): Promise<Gateway> {
   const { rpc, doorCertificate, logger } = given;
-  // Before any door is open: what an earlier process under this name began is told by it from what this one does.
+  // Before any door is open, and after the spool of an earlier process under this name was taken over: what that began is told by it from what this one does.
   const startedAt = new Date();
   const problems = new ProblemReporter(rpc, logger, signal);
   const options = { ...given, events: reportRefusals(given.events, problems) };

@@ -4,12 +4,6 @@ import { HeardReplicas } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
 
-/**
- * A clock may have been set back between a beginning and an intent of the same process. Less than what a process waits for the spool of one that was killed (five seconds
- * from that one's last sign of life, which it gives each second): what that one began would never be settled otherwise.
- */
-const SKEW_MS = 1_000;
-
 /** Which gateways live, and since when, as their heartbeats say. */
 export class LiveGateways implements AsyncDisposable {
   readonly #heard: HeardReplicas;
@@ -31,7 +25,10 @@ export class LiveGateways implements AsyncDisposable {
   }
 }
 
-/** One of a version that does not say when it began may have begun anything. */
+/**
+ * It says when it had the spool that the one before it had until its end, so nothing that is older is its own. A clock that was set back just then may say otherwise of what was
+ * begun in that moment. One of a version that does not say when it began may have begun anything.
+ */
 function mayHaveBegun({ startedAt }: GatewayHeartbeat, at: Date): boolean {
-  return startedAt === undefined || Date.parse(startedAt) - SKEW_MS <= at.getTime();
+  return startedAt === undefined || Date.parse(startedAt) <= at.getTime();
 }

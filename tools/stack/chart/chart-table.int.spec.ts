@@ -56,13 +56,13 @@ it('has values for every process, and nothing more than one of each in the profi
   expect(replicas.filter(([, count]) => count !== 1)).toEqual([]);
 });
 
-it('can give each port of a gateway that others dial a port of the nodes', () => {
-  const { relay: _other, ...dialled } = SERVICES.gateway.listens;
-  for (const file of ['values.yaml', 'profiles/single.yaml'])
-    expect(Object.keys(valuesIn(file).gateway.service.nodePorts).toSorted(), file).toEqual(
-      Object.keys(dialled).toSorted(),
-    );
-});
+it.each(['values.yaml', 'profiles/single.yaml'])(
+  '%s can give each port of a gateway that others dial a port of the nodes',
+  (file) => {
+    const { relay: _other, ...dialled } = SERVICES.gateway.listens;
+    expect(Object.keys(valuesIn(file).gateway.service.nodePorts).toSorted()).toEqual(Object.keys(dialled).toSorted());
+  },
+);
 
 describe.each(ROLES)('%s', (role) => {
   const { listens, secrets, tier } = rowOf(role);
