@@ -40,6 +40,15 @@ describe('a certificate is renewed', () => {
     expect(due(new RenewalPlan(() => 0), await identity(24, ours.roots), 3)).toBe(16);
   });
 
+  it('each of its certificates at another moment, so that two pods that once were close are not so for ever', async () => {
+    const drawn = [0.5, 0.25];
+    const plan = new RenewalPlan(() => drawn.shift() ?? 0);
+    const [first, second] = [await identity(2.4, ours.roots), await identity(2.4, ours.roots)];
+    expect(due(plan, first, 1)).toBeCloseTo(1.65, 5);
+    expect(due(plan, first, 1.5)).toBeCloseTo(1.65, 5);
+    expect(due(plan, second, 1)).toBeCloseTo(1.625, 5);
+  });
+
   it.each([
     [24, 0.25],
     [48, 0.25],

@@ -2,21 +2,21 @@ import { X509Certificate } from 'node:crypto';
 import { rootOf } from '@fairlead/pki';
 import type { AgentIdentity } from './agent-identity.js';
 
-/** Over which part of a certificate's life, and at most how long, agents spread their renewals: those of one cluster, and of all after the active root changed. */
-const SPREAD = { partOfLife: 96, mostMs: 15 * 60_000 };
+/** Over which part of a certificate's life, and at most how long, renewals are spread: of the pods of one agent, and of all agents after the active root changed. */
+const OF_PODS = { partOfLife: 24, mostMs: 15 * 60_000 };
+const OF_ALL = { partOfLife: 96, mostMs: 15 * 60_000 };
 
 /** When an agent's certificate is to be renewed. */
 export class RenewalPlan {
   readonly #random: () => number;
-  /** Of the pods of one agent one is to renew, and the others to find that it has. */
-  readonly #lag: number;
+  /** Of the pods of one agent one is to renew, and the others to find that it has: drawn for each certificate, so that no two pods stay close. */
+  #lag: { readonly leafPem: string; readonly share: number } | null = null;
   /** The active root that the certificate is not of, and when to ask for one that is. */
   #soon: { readonly root: string; atMs: number } | null = null;
   #notBeforeMs = Number.NEGATIVE_INFINITY;
 
   constructor(random: () => number = Math.random) {
     this.#random = random;
-    this.#lag = random();
   }
 
   /**
@@ -25,13 +25,13 @@ export class RenewalPlan {
    */
   dueAtMs(identity: AgentIdentity, nowMs: number): number {
     const { beginMs, lifeMs } = lifeOf(identity);
-    const byAgeMs = Math.max(beginMs + (lifeMs * 2) / 3 + this.#lag * spreadMs(lifeMs), this.#notBeforeMs);
+    const byAgeMs = Math.max(beginMs + (lifeMs * 2) / 3 + this.#lagMs(identity, lifeMs), this.#notBeforeMs);
     const active = identity.rootsPem[0] ?? '';
     if (rootOf(identity.chainPem, identity.rootsPem) === active) {
       this.#soon = null;
       return byAgeMs;
     }
-    if (this.#soon?.root !== active) this.#soon = { root: active, atMs: nowMs + this.#random() * spreadMs(lifeMs) };
+    if (this.#soon?.root !== active) this.#soon = { root: active, atMs: nowMs + this.#random() * spreadMs(OF_ALL, lifeMs) };
     return Math.min(byAgeMs, this.#soon.atMs);
   }
 
@@ -39,7 +39,13 @@ export class RenewalPlan {
   renewed(identity: AgentIdentity, nowMs: number): void {
     const { lifeMs } = lifeOf(identity);
     this.#notBeforeMs = nowMs + lifeMs / 12;
-    if (this.#soon) this.#soon.atMs = nowMs + (1 + this.#random()) * spreadMs(lifeMs);
+    if (this.#soon) this.#soon.atMs = nowMs + (1 + this.#random()) * spreadMs(OF_ALL, lifeMs);
+  }
+
+  #lagMs({ chainPem }: AgentIdentity, lifeMs: number): number {
+    const leafPem = chainPem[0] ?? '';
+    if (this.#lag?.leafPem !== leafPem) this.#lag = { leafPem, share: this.#random() };
+    return this.#lag.share * spreadMs(OF_PODS, lifeMs);
   }
 }
 
@@ -50,6 +56,6 @@ export function lifeOf({ chainPem }: AgentIdentity): { beginMs: number; endMs: n
   return { beginMs, endMs, lifeMs: endMs - beginMs };
 }
 
-function spreadMs(lifeMs: number): number {
-  return Math.min(SPREAD.mostMs, lifeMs / SPREAD.partOfLife);
+function spreadMs({ partOfLife, mostMs }: typeof OF_ALL, lifeMs: number): number {
+  return Math.min(mostMs, lifeMs / partOfLife);
 }
