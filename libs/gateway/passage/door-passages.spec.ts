@@ -9,7 +9,7 @@ import { createGatewayMetrics } from '../status/gateway-metrics.js';
 import { DOOR_NAMES, type DoorName } from './door-table.js';
 import { DoorPassages } from './door-passages.js';
 import { LiveConnections } from './live-connections.js';
-import type { Ending, Identity } from './outcome.js';
+import type { Ending, Identity, Outcome } from './outcome.js';
 import type { Arrival, Passage, Registered } from './passage.js';
 
 const identity: Identity = {
@@ -281,8 +281,9 @@ it('counts a wish when it is granted, not when its connection is over, and how l
 it.each([
   ['before anybody let it in', 1, 'FORBIDDEN', 'gateway'],
   ['before its cluster has room for it', 2, 'RATE_LIMITED', 'gateway'],
-  ['because no agent is there', 3, 'AGENT_OFFLINE', 'gateway'],
-  ['by the agent', 3, 'TARGET_REFUSED', 'agent'],
+  ['before it is let go on', 3, 'STATEMENT_STALE', 'gateway'],
+  ['because no agent is there', 4, 'AGENT_OFFLINE', 'gateway'],
+  ['by the agent', 4, 'TARGET_REFUSED', 'agent'],
 ] as const)('a failure %s is told with the hop', async (_, reached, code, hop) => {
   const { passages, told } = door('connect');
   const carry = (passage: Passage): Promise<Ending> => {
@@ -291,6 +292,34 @@ it.each([
   };
   await passages.pass(arrival, carry, () => undefined);
   expect(told.lines[0]).toMatchObject({ event: 'connect.refused', fields: { cause: code, hop } });
+});
+
+it.each([
+  ['before it was let go on', 3, 'refused'],
+  ['after that', 4, 'allowed'],
+] as const)('what fails %s is on record with the decision', async (_, reached, decision) => {
+  const outcomes: Outcome[] = [];
+  const { passages } = door('kube-api', DEFAULT_DOOR_LIMITS, {
+    ...noAudit,
+    outcome: (each) => void outcomes.push(each),
+  });
+  const carry = (passage: Passage): Promise<Ending> => {
+    for (const stage of (ORDERS[0] ?? []).slice(0, reached)) STAGES[stage]?.(passage);
+    return Promise.reject(new FairleadError('STATEMENT_STALE', 'sign in again'));
+  };
+  await passages.pass(arrival, carry, () => undefined);
+  expect(outcomes).toMatchObject([{ decision }]);
+});
+
+it('whose access ended before anybody answered is told so by the gateway, not by the agent', async () => {
+  const { passages, live, told } = door('connect');
+  const carry = (passage: Passage): Promise<Ending> => {
+    for (const stage of ORDERS[0] ?? []) STAGES[stage]?.(passage);
+    for (const connection of live) connection.end(new FairleadError('CERTIFICATE_REVOKED', 'it was revoked'));
+    return Promise.reject(new FairleadError('TUNNEL_RESET', 'it was broken off'));
+  };
+  await passages.pass(arrival, carry, () => undefined);
+  expect(told.lines[0]).toMatchObject({ fields: { cause: 'CERTIFICATE_REVOKED', hop: 'gateway' } });
 });
 
 it('who was let in, and whose access ended, is told as a refusal at every door', async () => {

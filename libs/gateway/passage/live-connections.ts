@@ -20,7 +20,7 @@ export interface PassageSubject {
 /** Something that goes through a door now: a CONNECT connection, one request at the Kubernetes API door, a connection out of a cluster. */
 export interface LiveConnection {
   readonly door: DoorName;
-  /** Tunnel id or trace id: what its log line will have. */
+  /** Tunnel id, or request id as long as it has none: its log line will have it. */
   readonly id: string;
   /** Client id, user, or the cluster that it comes out of. */
   readonly who: string;

@@ -107,7 +107,7 @@ export interface Outcome {
   readonly way?: Way | undefined;
   /** Where a connection out of a cluster was dialled to. */
   readonly dialled?: string | undefined;
-  /** Of the gateway. What is allowed may still be refused by the agent, or fail: `ending` says so. */
+  /** Of the gateway: has it let this go on? What is allowed may still be refused by the agent, or fail: `ending` says so. */
   readonly decision: 'allowed' | 'refused';
   /** It was about to be let go on, and may change something there: that has a record of its own. */
   readonly intended: boolean;

@@ -48,16 +48,11 @@ export interface PassageSources {
 
 const NO_BYTES = { up: 0, down: 0 };
 /** As long as these are the answer, no agent had a part in it. */
-const NO_AGENT: ReadonlySet<string> = new Set([
-  'AGENT_OFFLINE',
-  'AGENT_RECONNECTING',
-  'AGENT_OVERLOADED',
-  'AUDIT_UNAVAILABLE',
-]);
+const NO_AGENT: ReadonlySet<string> = new Set(['AGENT_OFFLINE', 'AGENT_RECONNECTING', 'AGENT_OVERLOADED']);
 
 /**
  * One passage through a door: who asks, whether they may, what it takes of the limits, what carries it. The door calls the
- * stages, each once. What a stage takes is given back once, by `release`, however the passage ends.
+ * stages, each once, but `ask` as often as it knows more, and `opened` for each tunnel that is tried. What a stage takes is given back once, by `release`, however the passage ends.
  */
 export class Passage {
   /** Unique; the client is told it where there is a way to. */
@@ -80,7 +75,7 @@ export class Passage {
   /** What it is limited by has room for it. */
   #hasRoom = false;
   #intended = false;
-  /** Nothing has to be waited for any more. */
+  /** This replica has let it go on: nothing has to be waited for any more. What fails before is a refusal of its own. */
   #mayGo = false;
   #endedBy: FairleadError | undefined;
   #established = false;
@@ -160,7 +155,7 @@ export class Passage {
 
   #intend(): Promise<void> | undefined {
     this.#intended = true;
-    return this.#from.onIntent(this.outcome({ kind: 'carried', cause: 'OPEN' }));
+    return this.#from.onIntent({ ...this.outcome({ kind: 'carried', cause: 'OPEN' }), decision: 'allowed' });
   }
 
   /** Its target is there: by this tunnel, or at this address. INTERNAL if the door did not wait for `letGo`. */
@@ -236,7 +231,7 @@ export class Passage {
   /** How it ended, after this was thrown. If it was broken off by us, that is why. */
   endingOf(error: unknown): Failed {
     const failure = this.#endedBy ?? toFairleadError(error);
-    const isBeyond = this.#hasRoom && !NO_AGENT.has(failure.code);
+    const isBeyond = this.#mayGo && !this.#endedBy && !NO_AGENT.has(failure.code);
     const hop = isBeyond ? DOORS[this.#from.door].beyond : 'gateway';
     return { kind: 'failed', failure, status: this.#from.statusOf(failure), hop };
   }
@@ -262,7 +257,7 @@ export class Passage {
       asked: this.#asked,
       way: this.#way && wayFrom(this.#way, this.#from.ingress),
       dialled: this.#dialled,
-      decision: this.#hasRoom ? 'allowed' : 'refused',
+      decision: this.#mayGo ? 'allowed' : 'refused',
       intended: this.#intended,
       ending,
       bytesUp: up,
