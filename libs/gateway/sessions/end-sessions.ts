@@ -9,20 +9,25 @@ import { peerOf } from '../link/link-peer.js';
 const CERTAIN_AFTER_MS = 3_000;
 
 /**
- * Ends the links of clusters that were deleted, and of enrolments that were replaced. Requests stop at once anyway; this
- * ends what stands. While NATS is away nothing is certain, and nothing is ended.
+ * Ends the links of clusters that were deleted, and of enrolments that were replaced. Nothing is opened to a deleted cluster anyhow; of a replaced enrolment a link
+ * is good until it is ended here. While NATS is away nothing is certain: it is looked at again until NATS is back.
  */
-export function endOrphanedSessions(nc: NatsConnection, directory: Directory, sessions: SessionRegistry): void {
+export function endOrphanedSessions(
+  nc: NatsConnection,
+  directory: Pick<Directory, 'clusterById' | 'onClusterChange'>,
+  sessions: Pick<SessionRegistry, 'everyOf' | 'remove'>,
+): void {
   const state = connectionState(nc);
+  const endLater = (clusterId: string): void => void setTimeout(end, CERTAIN_AFTER_MS, clusterId).unref();
   const end = (clusterId: string): void => {
-    if (!state.connected) return;
+    if (!state.connected) return endLater(clusterId);
     const cluster = directory.clusterById(clusterId);
     for (const session of sessions.everyOf(clusterId)) {
       if (!cluster || session.facts.generation < cluster.generation) sessions.remove(session);
     }
   };
   directory.onClusterChange((clusterId) => {
-    if (sessions.everyOf(clusterId).length > 0) setTimeout(end, CERTAIN_AFTER_MS, clusterId).unref();
+    if (sessions.everyOf(clusterId).length > 0) endLater(clusterId);
   });
 }
 
