@@ -33,9 +33,8 @@ spec:
   securityContext: {{- include "fairlead.podSecurity" 65532 | nindent 4 }}
   {{- include "fairlead.placement" (dict "root" $root "role" $role "zone" .zone) | nindent 2 }}
   {{- include "fairlead.pullSecrets" $root | nindent 2 }}
+  {{- if eq $row.tier "service" }}
   initContainers:
-    {{- include "fairlead.ownSecrets" (dict "root" $root "image" $image) | nindent 4 }}
-    {{- if eq $row.tier "service" }}
     # Before the new version serves; the database's lock lets one replica migrate and the others wait.
     - name: migrate
       image: {{ $image }}
@@ -43,7 +42,7 @@ spec:
       args: [apps/{{ $role }}/dist/bundle/main.js, migrate]
       {{- include "fairlead.surroundings" . | nindent 6 }}
       resources: {{- toYaml $root.Values.migrate.resources | nindent 8 }}
-    {{- end }}
+  {{- end }}
   containers:
     - name: main
       image: {{ $image }}
@@ -68,13 +67,9 @@ spec:
         timeoutSeconds: 3
       resources: {{- toYaml $own.resources | nindent 8 }}
   volumes:
+    # Of root, and readable by the group of the pod alone: a Secret cannot be mounted for a user.
     - name: secrets
-      projected:
-        defaultMode: 0440
-        sources:
-          - secret: {name: {{ .secret }}}
-    - name: own-secrets
-      emptyDir: {medium: Memory, sizeLimit: 1Mi}
+      secret: {secretName: {{ .secret }}, defaultMode: 0440}
     - name: infrastructure-ca
       configMap: {name: {{ $root.Values.infrastructureCa }}}
     {{- with include "fairlead.certificateOf" (list $root $role) }}
@@ -103,24 +98,6 @@ spec:
     {{- end }}
 {{- end }}
 
-{{/* Copies Secrets to memory: a Secret volume gives its files to a group at best, and our processes refuse secrets that a group can read. */}}
-{{- define "fairlead.ownSecrets" -}}
-- name: own-secrets
-  image: {{ .image }}
-  imagePullPolicy: {{ .root.Values.imagePullPolicy }}
-  args:
-    - -e
-    - |
-      const { readFileSync, readdirSync, writeFileSync } = require('node:fs');
-      for (const name of readdirSync('/mnt/secrets').filter((each) => !each.startsWith('..')))
-        writeFileSync(`/run/fairlead/${name}`, readFileSync(`/mnt/secrets/${name}`), { mode: 0o600 });
-  securityContext: {{- include "fairlead.locked" .root | nindent 4 }}
-  resources: {{- toYaml .root.Values.migrate.resources | nindent 4 }}
-  volumeMounts:
-    - {name: secrets, mountPath: /mnt/secrets, readOnly: true}
-    - {name: own-secrets, mountPath: /run/fairlead}
-{{- end }}
-
 {{/* What tells the pods of one workload from all others. */}}
 {{- define "fairlead.selector" -}}
 app.kubernetes.io/name: {{ .role }}
@@ -138,7 +115,7 @@ envFrom:
   - configMapRef: {name: fairlead-settings}
 env: {{- include "fairlead.env" . | nindent 2 }}
 volumeMounts:
-  - {name: own-secrets, mountPath: /run/fairlead, readOnly: true}
+  - {name: secrets, mountPath: /run/fairlead, readOnly: true}
   # Not copied: a CA that is added to it is trusted from the next connection on, without a restart.
   - {name: infrastructure-ca, mountPath: /etc/fairlead, readOnly: true}
   {{- if $certificate }}
@@ -168,7 +145,7 @@ volumeMounts:
 {{- if eq $row.tier "service" }}
 - {name: FAIRLEAD_DATABASE_URL_FILE, value: /run/fairlead/database.url}
 {{- end }}
-{{- range $file, $setting := $row.secrets }}
+{{- range $file, $setting := include "fairlead.secretFiles" (list .root .role) | fromJson }}
 - {name: {{ $setting }}, value: /run/fairlead/{{ $file }}}
 {{- end }}
 {{- range $listen := $row.listens }}
@@ -182,6 +159,14 @@ volumeMounts:
 {{- with $own.extraEnv }}
 {{ toYaml . }}
 {{- end }}
+{{- end }}
+
+{{/* Files of the Secret of a process besides its NATS seed and database URL, and the setting that each is for, as JSON. */}}
+{{- define "fairlead.secretFiles" -}}
+{{- $root := index . 0 -}}
+{{- $files := (index (include "fairlead.table" $root | fromJson).services (index . 1)).secrets -}}
+{{- if and (eq (index . 1) "keys") (not $root.Values.keys.masterKeyFile) }}{{ $files = omit $files "master.key" }}{{ end -}}
+{{- toJson $files -}}
 {{- end }}
 
 {{/* "true" where the checkpoints of audit logs outlive the pod of keys: a claim of one node is no good to several replicas. */}}

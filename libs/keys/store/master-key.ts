@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isPrivate } from '@fairlead/config';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { MASTER_KEY_BYTES } from '../domain/sealing.js';
 import { envelopeSealer, localEncryption, type KeyEncryption, type Sealer } from './sealer.js';
@@ -57,8 +58,7 @@ export function masterKeyGiven(text: string): KeySource {
 async function readMasterKey(path: string, setting: string): Promise<Buffer | null> {
   let text: string;
   try {
-    const { mode } = await stat(path);
-    if ((mode & 0o077) !== 0) throw refused(path, setting, 'others can read it; run chmod 600 on it');
+    if (!isPrivate(await stat(path))) throw refused(path, setting, 'others can read it; run chmod 600 on it');
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (error instanceof FairleadError) throw error;

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
+import { isPrivate } from '@fairlead/config';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { Prefix } from '@nats-io/nkeys';
 import { Codec } from '@nats-io/nkeys/lib/codec.js';
@@ -31,11 +32,11 @@ export function nkeyFromSeed(seed: string): Nkey {
   }
 }
 
-/** Reads a seed. Throws INVALID_ARGUMENT if others than the owner can read the file, or it holds no seed. */
+/** Reads a seed. Throws INVALID_ARGUMENT if others than the owner can read the file (`isPrivate`), or it holds no seed. */
 export function readSeedFile(path: string): string {
   let text: string;
   try {
-    if ((statSync(path).mode & 0o077) !== 0) {
+    if (!isPrivate(statSync(path))) {
       throw new FairleadError('INVALID_ARGUMENT', `${path}: others can read this secret; run chmod 600 on it`);
     }
     text = readFileSync(path, 'utf8').trim();
