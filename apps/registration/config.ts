@@ -9,9 +9,14 @@ function areEndpoints(items: readonly string[]): boolean {
   return items.length >= 1 && items.length <= 16 && items.every((item) => hostPort.safeParse(item).success);
 }
 
+function hasNoCredentials(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.username === '' && url.password === '';
+}
+
 function isPrivateEnough(text: string): boolean {
   const url = URL.parse(text);
-  if (!url || url.username !== '' || url.password !== '') return false;
+  if (!url || !hasNoCredentials(text)) return false;
   return url.protocol === 'https:' || ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
 }
 
@@ -34,7 +39,7 @@ const Settings = z.object({
   /** Where agents send their spans, as their clusters see it: OTEL_EXPORTER_OTLP_ENDPOINT in import manifests. */
   FAIRLEAD_AGENT_TRACING_ENDPOINT: z
     .url({ protocol: /^https?$/ })
-    .refine((url) => URL.parse(url)?.password === '', 'a manifest is no place for a password')
+    .refine(hasNoCredentials, 'a manifest is no place for a user or password')
     .optional(),
   /** Who decides about enrolments where neither the cluster nor its tenant has chosen. */
   FAIRLEAD_APPROVAL_POLICY: ApprovalPolicy.default('token'),

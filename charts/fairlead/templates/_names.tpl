@@ -62,6 +62,11 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 {{- fail (printf "names.api is %s, below %s (names.clusterDomain), where gateways are certified for names of clusters: give the admin API a name elsewhere, or a gateway that was taken over could pass for it (docs/adr/0013-two-roots.md)" $.Values.names.api .) }}
 {{- end }}
 {{- end }}
+{{- $certificate := include "fairlead.doorCertificate" . }}
+{{- if and $certificate (eq $certificate (include "fairlead.apiCertificate" .)) }}
+{{- fail (printf "gateway.certificateSecret and api.certificateSecret are both %s: give the admin API a certificate and a key of its own, or a gateway that was taken over could pass for it (docs/adr/0013-two-roots.md)" $certificate) }}
+{{- end }}
+{{- include "fairlead.checkEnv" . }}
 {{- if and .Values.gatewayApi.enabled (or (not .Values.names.connect) (eq .Values.names.connect .Values.names.gateways)) }}
 {{- fail "names.connect: behind one port the CONNECT door needs a name of its own (docs/one-port.md)" }}
 {{- end }}
@@ -72,5 +77,20 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 {{- range .Values.gateways }}{{ $names = append $names .name }}{{ end }}
 {{- if ne (len $names) (len (uniq $names)) }}
 {{- fail "gateways: two have the same name, and so one NATS identity" }}
+{{- end }}
+{{- end }}
+
+{{/* What one process may not be given: what the chart makes and checks, and a view for whoever comes. */}}
+{{- define "fairlead.checkEnv" -}}
+{{- $made := include "fairlead.madeSettings" . | fromYaml }}
+{{- range $role := keys (include "fairlead.table" . | fromJson).services | sortAlpha }}
+{{- range (index $.Values $role).extraEnv }}
+{{- if hasKey $made .name }}
+{{- fail (printf "%s.extraEnv: the chart makes %s of other values, and checks those; say there what is to be different" $role .name) }}
+{{- end }}
+{{- if and (eq .name "FAIRLEAD_DEBUG_VIEW") (not $.Values.networkPolicies.health.peers) }}
+{{- fail (printf "%s.extraEnv: FAIRLEAD_DEBUG_VIEW shows users and targets to whoever comes to the health port, and networkPolicies.health.peers lets everybody come: name who may first" $role) }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}

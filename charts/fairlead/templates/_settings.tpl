@@ -1,6 +1,10 @@
-{{/* All of them, as YAML: what is made of other values, and over it what `settings` says. */}}
+{{/* All of them, as YAML: what is made of other values, and what `settings` says besides. */}}
 {{- define "fairlead.settings" -}}
-{{- merge (dict) .Values.settings (include "fairlead.madeSettings" . | fromYaml) | toYaml -}}
+{{- $made := include "fairlead.madeSettings" . | fromYaml -}}
+{{- range $name := keys .Values.settings | sortAlpha }}
+{{- if hasKey $made $name }}{{ fail (printf "settings.%s: the chart makes it of other values, and checks those; say there what is to be different" $name) }}{{ end -}}
+{{- end }}
+{{- merge $made .Values.settings | toYaml -}}
 {{- end }}
 
 {{- define "fairlead.madeSettings" -}}

@@ -62,7 +62,7 @@ describe('where pods go', () => {
     const resources = await resourcesOf('production', {
       api: {
         spread: { nodes: 'DoNotSchedule', zones: '' },
-        disruptionBudget: { maxUnavailable: null, minAvailable: 1 },
+        disruptionBudget: { minAvailable: 1 },
       },
       gitops: { disruptionBudget: { maxUnavailable: null } },
     });
@@ -71,6 +71,10 @@ describe('where pods go', () => {
     ]);
     expect(resourceOf(resources, 'PodDisruptionBudget', 'fairlead-api')?.spec).toMatchObject({ minAvailable: 1 });
     expect(resourceOf(resources, 'PodDisruptionBudget', 'fairlead-api')?.spec).not.toHaveProperty('maxUnavailable');
+    const evicts = (name: string): unknown =>
+      resourceOf(resources, 'PodDisruptionBudget', name)?.spec?.['unhealthyPodEvictionPolicy'];
+    // An unready gateway may carry connections; an unready service does nothing that its node has to wait for.
+    expect([evicts('fairlead-access'), evicts('fairlead-gateway')]).toEqual(['AlwaysAllow', undefined]);
     expect(resourceOf(resources, 'PodDisruptionBudget', 'fairlead-gitops')).toBeUndefined();
   });
 });
@@ -239,6 +243,22 @@ it('gives one process more settings, files and ways out', async () => {
   expect(resourceOf(resources, 'NetworkPolicy', 'keys-extra')?.spec?.['egress']).toMatchObject([
     { ports: [{ port: 8200 }] },
   ]);
+});
+
+it('has no file for a master key that is in a KMS alone', async () => {
+  const externalSecrets = { enabled: true, secretStoreRef: { name: 'vault' } };
+  const filesOf = (resources: readonly Resource[]): unknown => {
+    const { data } = resourceOf(resources, 'ExternalSecret', 'fairlead-keys')!.spec as never as {
+      data: { secretKey: string }[];
+    };
+    return data.map(({ secretKey }) => secretKey);
+  };
+  const inFile = await resourcesOf('production', { externalSecrets });
+  expect(valuesOf(podOf(inFile, 'fairlead-keys'))['FAIRLEAD_MASTER_KEY_FILE']).toBe('/run/fairlead/master.key');
+  expect(filesOf(inFile)).toEqual(['nats.seed', 'database.url', 'master.key']);
+  const inKms = await resourcesOf('production', { externalSecrets, keys: { masterKeyFile: false } });
+  expect(valuesOf(podOf(inKms, 'fairlead-keys'))).not.toHaveProperty('FAIRLEAD_MASTER_KEY_FILE');
+  expect(filesOf(inKms)).toEqual(['nats.seed', 'database.url']);
 });
 
 it('takes images without a digest where nodes ask nobody for them, and only with NATS and Postgres brought along', async () => {

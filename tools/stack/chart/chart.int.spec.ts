@@ -93,8 +93,7 @@ describe.each(PROFILES)('the profile %s', (profile) => {
     const pods = podsOf(resources).filter(({ containers }) => containers[0].name === 'main');
     expect(pods).toHaveLength(SINGLETONS.length + (profile === 'production' ? 3 : 1));
     for (const pod of pods) {
-      const ours = containersOf(pod).filter(({ name }) => name !== 'own-secrets');
-      for (const { volumeMounts } of ours) {
+      for (const { volumeMounts } of containersOf(pod)) {
         const paths = volumeMounts?.map(({ mountPath }) => mountPath) ?? [];
         expect(paths).toContain(dirname(CA_FILE));
         // Kubernetes refuses two at one path.
@@ -201,6 +200,41 @@ it.each([
     'the same written out for one process',
     { keys: { extraEnv: [{ name: 'FAIRLEAD_MASTER_KEY', value: 'x' }] } },
     'keys.extraEnv.0',
+  ],
+  [
+    'TLS that verifies nobody, for one process',
+    { access: { extraEnv: [{ name: 'NODE_TLS_REJECT_UNAUTHORIZED', value: '0' }] } },
+    'access.extraEnv.0.name',
+  ],
+  [
+    'a bearer token written out for one process',
+    { api: { extraEnv: [{ name: 'OTEL_EXPORTER_OTLP_HEADERS', value: 'authorization=Bearer x' }] } },
+    'api.extraEnv.0',
+  ],
+  [
+    "a collector's password for all processes",
+    { settings: { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://me:secret@collector:4318' } },
+    'settings.OTEL_EXPORTER_OTLP_ENDPOINT',
+  ],
+  [
+    'names that gateways are certified for, past the values that are checked',
+    { settings: { FAIRLEAD_GATEWAY_SERVING_NAMES: 'api.example.test' } },
+    'settings.FAIRLEAD_GATEWAY_SERVING_NAMES: the chart makes it of other values',
+  ],
+  [
+    'the same for one process',
+    { registration: { extraEnv: [{ name: 'FAIRLEAD_INSTALLER_IMAGE', value: 'x:latest' }] } },
+    'registration.extraEnv: the chart makes FAIRLEAD_INSTALLER_IMAGE of other values',
+  ],
+  [
+    'a view of users and targets at a port that everybody comes to',
+    { gateway: { extraEnv: [{ name: 'FAIRLEAD_DEBUG_VIEW', value: 'true' }] } },
+    'networkPolicies.health.peers lets everybody come',
+  ],
+  [
+    'one certificate for doors and admin API',
+    { gateway: { certificateSecret: 'wildcard' }, api: { certificateSecret: 'wildcard' } },
+    'are both wildcard',
   ],
   ['a view of users and targets for whoever asks', { settings: { FAIRLEAD_DEBUG_VIEW: 'true' } }, 'settings'],
   ['a bearer token for all processes', { settings: { OTEL_EXPORTER_OTLP_HEADERS: 'a=b' } }, 'settings'],
