@@ -35,7 +35,7 @@ export const GatewayHeartbeat = z.object({
 export type GatewayHeartbeat = z.infer<typeof GatewayHeartbeat>;
 
 /** `session.<credential>.<boot id>.<tenant>.<cluster id>.<session id>`: one agent link. */
-export const SessionLease = z.object({
+export const LinkRoute = z.object({
   tenantId: TenantId,
   clusterId: ClusterId,
   generation: Generation,
@@ -50,7 +50,7 @@ export const SessionLease = z.object({
   /** Where it says that it runs; null: it does not say. */
   pod: AgentPod.nullable().default(null),
 });
-export type SessionLease = z.infer<typeof SessionLease>;
+export type LinkRoute = z.infer<typeof LinkRoute>;
 
 /** `<tenant>.<cluster id>`. */
 export const ClusterEntry = z.object({
@@ -175,6 +175,6 @@ export type GitHostEntry = z.infer<typeof GitHostEntry>;
 
 export const routeKeys = {
   gateway: (credential: string, instance: string): string => `gateway.${credential}.${instance}`,
-  session: (credential: string, lease: SessionLease): string =>
+  session: (credential: string, lease: LinkRoute): string =>
     `session.${credential}.${lease.gatewayInstance}.${lease.tenantId}.${lease.clusterId}.${lease.sessionId}`,
 } as const;

@@ -1,5 +1,5 @@
 import type { Clock } from '@fairlead/clock';
-import type { AgentPod, Duplicate, GatewayHeartbeat, LinkedAgent, Presence, SessionLease } from '@fairlead/contracts';
+import type { AgentPod, Duplicate, GatewayHeartbeat, LinkedAgent, Presence, LinkRoute } from '@fairlead/contracts';
 import { duplicateAmong } from './agent-pods.js';
 
 /** A gateway that was silent this long is taken for dead; three of its default leases. */
@@ -52,21 +52,21 @@ export class PresenceIndex {
   }
 
   /** A key of the bucket changed; `undefined` if it is gone. */
-  change(key: string, value: GatewayHeartbeat | SessionLease | undefined): void {
+  change(key: string, value: GatewayHeartbeat | LinkRoute | undefined): void {
     const [kind, credential, instance, tenantId, clusterId] = key.split('.');
     if (!credential || !instance) return;
     if (kind === 'gateway') this.#changeGateway(`${credential}.${instance}`, value as GatewayHeartbeat | undefined);
     else if (kind === 'session' && tenantId && clusterId) {
-      const lease = value && 'sessionId' in value ? value : undefined;
-      const session = lease && {
+      const route = value && 'sessionId' in value ? value : undefined;
+      const session = route && {
         tenantId,
         replica: credential,
         instance,
-        agentInstance: lease.agentInstance,
-        address: lease.address,
-        connectedAt: lease.connectedAt,
-        agentVersion: lease.agentVersion,
-        pod: lease.pod,
+        agentInstance: route.agentInstance,
+        address: route.address,
+        connectedAt: route.connectedAt,
+        agentVersion: route.agentVersion,
+        pod: route.pod,
       };
       this.#changeSession(clusterId, key, session);
     }

@@ -1,5 +1,5 @@
 import { systemClock } from '@fairlead/clock';
-import { BUCKETS, GatewayHeartbeat, SessionLease } from '@fairlead/contracts';
+import { BUCKETS, GatewayHeartbeat, LinkRoute } from '@fairlead/contracts';
 import { connectionState, watchBucket } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -26,7 +26,7 @@ export function watchPresence(
   onCrowd?: (crowd: Crowd) => Promise<void>,
 ): WatchedPresence {
   const index = new PresenceIndex(systemClock);
-  const snapshot = watchBucket(nats, BUCKETS.routes, z.union([SessionLease, GatewayHeartbeat]), {
+  const snapshot = watchBucket(nats, BUCKETS.routes, z.union([LinkRoute, GatewayHeartbeat]), {
     onChange: (key, value) => index.change(key, value),
     logger,
   });

@@ -1,5 +1,5 @@
 import type { Clock } from '@fairlead/clock';
-import { BUCKETS, routeKeys, type AgentPod, type GatewayHeartbeat, type SessionLease } from '@fairlead/contracts';
+import { BUCKETS, routeKeys, type AgentPod, type GatewayHeartbeat, type LinkRoute } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
 import { connectionState, deleteKv, putKv } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
@@ -105,14 +105,14 @@ export class RoutePublisher {
         .all()
         .filter(({ leaving }) => !leaving)
         .map((session) => {
-          const lease = leaseOf(session, heartbeat.instance);
-          return [routeKeys.session(heartbeat.credential, lease), lease];
+          const route = routeOf(session, heartbeat.instance);
+          return [routeKeys.session(heartbeat.credential, route), route];
         }),
     );
-    for (const [key, lease] of desired) {
-      if (this.#published.get(key) === lease.pod) continue;
-      await putKv(nc, BUCKETS.routes, key, lease);
-      this.#published.set(key, lease.pod);
+    for (const [key, route] of desired) {
+      if (this.#published.get(key) === route.pod) continue;
+      await putKv(nc, BUCKETS.routes, key, route);
+      this.#published.set(key, route.pod);
     }
     for (const key of this.#published.keys()) {
       if (desired.has(key)) continue;
@@ -147,7 +147,7 @@ export class RoutePublisher {
   }
 }
 
-function leaseOf(session: AgentSession, gatewayInstance: string): SessionLease {
+function routeOf(session: AgentSession, gatewayInstance: string): LinkRoute {
   const { tenantId, clusterId, generation, sessionId, agentInstance, remoteAddress, connectedAtMs } = session.facts;
   const { agentVersion = '' } = session.facts;
   const connectedAt = new Date(connectedAtMs).toISOString();

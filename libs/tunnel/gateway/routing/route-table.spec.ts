@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { GatewayHeartbeat, SessionLease } from '@fairlead/contracts';
+import type { GatewayHeartbeat, LinkRoute } from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RouteTable } from './route-table.js';
 
@@ -21,7 +21,7 @@ const beat = (instance: string, count: number, change: Partial<GatewayHeartbeat>
 });
 
 function announce(gatewayInstance: string, generation = 1, clusterId = CLUSTER): string {
-  const lease: SessionLease = {
+  const route: LinkRoute = {
     tenantId: 'default',
     clusterId,
     generation,
@@ -33,8 +33,8 @@ function announce(gatewayInstance: string, generation = 1, clusterId = CLUSTER):
     agentVersion: '0.1.0',
     pod: null,
   };
-  const key = `session.gateway.${gatewayInstance}.default.${clusterId}.${lease.sessionId}`;
-  table.setSession(key, lease);
+  const key = `session.gateway.${gatewayInstance}.default.${clusterId}.${route.sessionId}`;
+  table.setSession(key, route);
   return key;
 }
 

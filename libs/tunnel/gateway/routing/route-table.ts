@@ -1,4 +1,4 @@
-import type { GatewayHeartbeat, SessionLease } from '@fairlead/contracts';
+import type { GatewayHeartbeat, LinkRoute } from '@fairlead/contracts';
 
 /** Another replica that may hold a link of the cluster. */
 export interface RouteOwner {
@@ -33,8 +33,8 @@ export interface RouteTableOptions {
 export class RouteTable {
   readonly #options: RouteTableOptions;
   readonly #gateways = new Map<string, GatewayRecord>();
-  /** Cluster id → session key → lease. */
-  readonly #sessions = new Map<string, Map<string, SessionLease>>();
+  /** Cluster id → session key → route. */
+  readonly #sessions = new Map<string, Map<string, LinkRoute>>();
   readonly #clusterOfKey = new Map<string, string>();
   /** When a cluster's last session went, in time connected to NATS; as many as there are clusters. */
   readonly #lastSeenMs = new Map<string, number>();
@@ -54,11 +54,11 @@ export class RouteTable {
     this.#gateways.delete(instance);
   }
 
-  setSession(key: string, lease: SessionLease): void {
-    const sessions = this.#sessions.get(lease.clusterId) ?? new Map<string, SessionLease>();
-    sessions.set(key, lease);
-    this.#sessions.set(lease.clusterId, sessions);
-    this.#clusterOfKey.set(key, lease.clusterId);
+  setSession(key: string, route: LinkRoute): void {
+    const sessions = this.#sessions.get(route.clusterId) ?? new Map<string, LinkRoute>();
+    sessions.set(key, route);
+    this.#sessions.set(route.clusterId, sessions);
+    this.#clusterOfKey.set(key, route.clusterId);
   }
 
   removeSession(key: string, nowMs: number): void {
@@ -85,10 +85,10 @@ export class RouteTable {
 
   /** Other replicas to try for a cluster, best first: beating ones, same zone, least in flight. */
   owners(clusterId: string, nowMs: number): RouteOwner[] {
-    const leases = [...(this.#sessions.get(clusterId)?.values() ?? [])];
-    const generation = Math.max(...leases.map((lease) => lease.generation));
-    const newest = leases.filter((lease) => lease.generation === generation);
-    const instances = new Set(newest.map((lease) => lease.gatewayInstance));
+    const routes = [...(this.#sessions.get(clusterId)?.values() ?? [])];
+    const generation = Math.max(...routes.map((route) => route.generation));
+    const newest = routes.filter((route) => route.generation === generation);
+    const instances = new Set(newest.map((route) => route.gatewayInstance));
     instances.delete(this.#options.ownInstance);
     return [...instances]
       .map((instance) => this.#gateways.get(instance))
@@ -96,7 +96,7 @@ export class RouteTable {
       .filter((record) => !(this.#silent(record, nowMs) && record.probeFailed))
       .sort((a, b) => this.#rank(a, nowMs) - this.#rank(b, nowMs) || a.heartbeat.inFlight - b.heartbeat.inFlight)
       .map(({ heartbeat: { credential, instance, relayAddress } }) => {
-        const [link, another] = newest.filter((lease) => lease.gatewayInstance === instance);
+        const [link, another] = newest.filter((route) => route.gatewayInstance === instance);
         return { credential, instance, relayAddress, sessionId: another ? undefined : link?.sessionId };
       });
   }
@@ -122,7 +122,7 @@ export class RouteTable {
   /** Keys of the sessions that an instance announced. */
   sessionKeysOf(instance: string): string[] {
     return [...this.#sessions.values()].flatMap((sessions) =>
-      [...sessions].filter(([, lease]) => lease.gatewayInstance === instance).map(([key]) => key),
+      [...sessions].filter(([, route]) => route.gatewayInstance === instance).map(([key]) => key),
     );
   }
 

@@ -1,12 +1,12 @@
 import type { Clock } from '@fairlead/clock';
-import { BUCKETS, GatewayHeartbeat, SessionLease } from '@fairlead/contracts';
+import { BUCKETS, GatewayHeartbeat, LinkRoute } from '@fairlead/contracts';
 import { connectionState, watchBucket, type KvSnapshot } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import type { RouteTable } from './route-table.js';
 
-const RouteValue = z.union([GatewayHeartbeat, SessionLease]);
+const RouteValue = z.union([GatewayHeartbeat, LinkRoute]);
 type RouteValue = z.infer<typeof RouteValue>;
 
 export interface RouteWatcher {
