@@ -46,8 +46,8 @@ const MAX_HEADER_BYTES = 128 * 1024;
 
 /**
  * The far end of kube-api tunnels: an HTTP server without a port, whose connections are tunnels. Each connection belongs
- * to the identity of its Open for life, and that identity is written on *every* request, after everything that looks
- * like one was removed. A connection without an identity is never served.
+ * to the identity and the statement of its Open for life. On *every* request that identity is written, or what the statement gives for this request,
+ * after everything that looks like one was removed. A connection without either is never served.
  */
 export class KubeApiProxy {
   readonly #target: KubeApiTarget;

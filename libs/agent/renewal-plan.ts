@@ -31,7 +31,8 @@ export class RenewalPlan {
       this.#soon = null;
       return byAgeMs;
     }
-    if (this.#soon?.root !== active) this.#soon = { root: active, atMs: nowMs + this.#random() * spreadMs(OF_ALL, lifeMs) };
+    if (this.#soon?.root !== active)
+      this.#soon = { root: active, atMs: nowMs + this.#random() * spreadMs(OF_ALL, lifeMs) };
     return Math.min(byAgeMs, this.#soon.atMs);
   }
 

@@ -49,8 +49,10 @@ export class DoorLimiter {
     this.#door = door;
     this.#limits = limits;
     this.#live = live;
-    this.#identities = new UsageLimit(DOORS[door].whose, limits.perIdentity);
-    this.#clusters = new UsageLimit('this cluster', limits.perCluster);
+    const { whose, kind } = DOORS[door];
+    const what = kind === 'request' ? 'requests' : 'connections';
+    this.#identities = new UsageLimit(whose, what, limits.perIdentity);
+    this.#clusters = new UsageLimit('this cluster', what, limits.perCluster);
     this.#waiting = new ConcurrencyLimit({ total: Infinity, perKey: limits.waitingPerIdentity });
   }
 
@@ -105,13 +107,15 @@ export interface UsageLimits {
 /** Limits what each of many (clients, users, clusters) uses, so that one in excess is refused and nobody else waits. */
 export class UsageLimit {
   readonly #whose: string;
+  readonly #what: string;
   readonly #limits: UsageLimits;
   readonly #connections: ConcurrencyLimit;
   readonly #opens: KeyedRateLimit;
 
-  /** `whose` begins the messages, as in "this client". */
-  constructor(whose: string, limits: UsageLimits) {
+  /** `whose` begins the messages, as in "this client"; `what` is what it has too many of. */
+  constructor(whose: string, what: 'requests' | 'connections', limits: UsageLimits) {
     this.#whose = whose;
+    this.#what = what;
     this.#limits = limits;
     const { connections, opensPerSecond } = limits;
     this.#connections = new ConcurrencyLimit({ total: Infinity, perKey: connections });
@@ -121,12 +125,12 @@ export class UsageLimit {
   /** Counts one connection until the result is called. RATE_LIMITED, naming the limit, if there is no room. */
   take(key: string, heldBytes: number, nowMs: number): () => void {
     const { connections, opensPerSecond, heldBytes: mostBytes } = this.#limits;
-    if (this.#connections.isUsedUp(key)) throw limited(`${this.#whose} has ${connections} connections open already`);
+    if (this.#connections.isUsedUp(key)) throw limited(`${this.#whose} has ${connections} ${this.#what} open already`);
     if (heldBytes > mostBytes) {
-      throw limited(`the connections of ${this.#whose} hold ${mebibytes(heldBytes)} MiB that nobody takes`);
+      throw limited(`the ${this.#what} of ${this.#whose} hold ${mebibytes(heldBytes)} MiB that nobody takes`);
     }
     const release = this.#opens.take(key, nowMs) ? this.#connections.take(key) : null;
-    if (!release) throw limited(`${this.#whose} opens more than ${opensPerSecond} connections a second`);
+    if (!release) throw limited(`${this.#whose} opens more than ${opensPerSecond} ${this.#what} a second`);
     return release;
   }
 }

@@ -34,8 +34,8 @@ const MAX_CONNECTIONS = 20_000;
 const UNLINKED_MS = 60_000;
 
 /**
- * The agents' door: one TLS port, HTTP/2 only, gRPC on the wire. Tunnel calls go straight to their session; every other
- * call is served by ConnectRPC. TLS asks for a client certificate but does not insist: Discover and Enrol need none.
+ * The agents' port: TLS, HTTP/2 only, gRPC on the wire. Tunnel, Egress and Control are served on their streams; Discover, Enrol, Renew and
+ * FetchBundle by ConnectRPC. TLS asks for a client certificate but does not insist: Discover and Enrol need none.
  */
 export function createLinkServer(options: LinkServiceOptions, keepalive?: KeepaliveOptions): Http2Server {
   const { logger, registry, identity } = options;

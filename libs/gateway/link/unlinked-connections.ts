@@ -31,7 +31,7 @@ export interface Bounds {
 }
 
 /**
- * Bounds the connections of the agents' door that are no links, of the unauthenticated and of each cluster, so that nobody keeps agents out by
+ * Bounds the connections of the agents' port that are no links, of the unauthenticated and of each cluster, so that nobody keeps agents out by
  * connecting; and what the unauthenticated send. Call what it returns for each new session: false, and the session is ended, for one too many.
  */
 export function boundUnlinked(

@@ -21,13 +21,13 @@ export interface AcceptorOptions {
 
 /**
  * Waits on one Tunnel call for its Open and decides: the cluster and the enrolment must be ours, and the identity one
- * that may be impersonated. What a gateway says beyond that is not trusted. `onUsed` is called once: with true when it
- * was opened, with false when it ended parked or was refused.
+ * that may be impersonated. What a gateway says beyond that is not trusted. `onUsed` is called once: with true when an Open
+ * has used it, with false when it ended parked or was refused at once.
  */
 export function acceptTunnel(
   stream: Http2Stream,
   options: AcceptorOptions,
-  onUsed: (opened: boolean) => void,
+  onUsed: (used: boolean) => void,
 ): TunnelConnection {
   const connection = new TunnelConnection(stream, 'acceptor');
   const endedParked = (): void => onUsed(false);

@@ -21,7 +21,7 @@ export interface OwnSessions extends AsyncDisposable {
   opener(): Promise<TunnelConnection>;
 }
 
-/** The real agents' door with nothing behind it: tunnels of own sessions, without an HTTP door in between. */
+/** The real agents' port with nothing behind it: tunnels of own sessions, without an HTTP door in between. */
 export async function ownSessions({ authority, nats, cluster }: TestInstallation): Promise<OwnSessions> {
   const nc = await nats.connect({ role: 'gateway', credential: 'gateway-b' });
   const metrics = createGatewayMetrics(new Registry());

@@ -51,7 +51,7 @@ interface Admission {
 }
 
 /**
- * The agents' door out of their clusters: raw TCP to what the rules of this replica allow, and nothing else. Which cluster asks
+ * The door out of clusters: raw TCP to what the rules of this replica allow, and nothing else. Which cluster asks
  * is told by the certificate of its link. The connection ends with the link.
  */
 export class Egress {

@@ -13,7 +13,7 @@ import { AccessIndex } from '../../access/access-index.js';
 import { GrantsIndex } from '../../access/grants-index.js';
 import { isFresh } from '../../directory.js';
 import type { Grounds } from '../../passage/outcome.js';
-import { admit, authenticate, hasLapsed, whyShutOut, type Admission, type Deciding } from './authorize.js';
+import { authenticate, decideAdmission, hasLapsed, whyShutOut, type Admission, type Deciding } from './authorize.js';
 
 const T0 = Date.parse('2026-01-01T00:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -97,7 +97,7 @@ function ask({
 }: Asking = {}): Admission {
   const principal = authenticate(known, ['Authorization', `Bearer ${as}`], nowMs);
   const address = { cluster: name, below: '', target };
-  return admit(known, principal, { method, address, rawHeaders: headers }, nowMs, onDecided);
+  return decideAdmission(known, principal, { method, address, rawHeaders: headers }, nowMs, onDecided);
 }
 const refused = (code: ErrorCode, says: RegExp = /./): unknown =>
   expect.objectContaining({ code, message: expect.stringMatching(says) as string });

@@ -54,7 +54,7 @@ export interface AskedAtDoor {
  * for one in which they have been granted nothing), FORBIDDEN, and INVALID_ARGUMENT for what cannot be read for certain. `onDecided` is told what the
  * decision stands on, also of one that refuses.
  */
-export function admit(
+export function decideAdmission(
   directory: Deciding,
   principal: Principal,
   asked: AskedAtDoor,

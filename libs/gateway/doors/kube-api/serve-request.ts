@@ -9,7 +9,7 @@ import type { DoorPassages } from '../../passage/door-passages.js';
 import type { Asked, Ending } from '../../passage/outcome.js';
 import type { Passage, Registered } from '../../passage/passage.js';
 import { addressOf, askedHostOf, arrivalOf } from './addressed.js';
-import { admit, authenticate, hasLapsed, whyShutOut, type Admission } from './authorize.js';
+import { authenticate, decideAdmission, hasLapsed, whyShutOut, type Admission } from './authorize.js';
 import { carriedStatement, identityAtAgent } from './carried-statement.js';
 import { diallerOf } from './door-connections.js';
 import { breakOff, forward } from './forward.js';
@@ -70,7 +70,7 @@ async function carry(
 
 /**
  * Who asks, and for what: the passage of a request, or of an upgrade, up to where it may go on. Throws what it is refused for, as `authenticate`,
- * `addressOf`, `admit` and the limits do. `streamOf`: what an upgrade asks for, which is on record whether or not it is let in.
+ * `addressOf`, `decideAdmission` and the limits do. `streamOf`: what an upgrade asks for, which is on record whether or not it is let in.
  */
 export function admitRequest(
   context: KubeApiContext,
@@ -93,7 +93,7 @@ export function admitRequest(
   const named = directory.clusterByName(address.cluster);
   if (named?.tenantId === tenantId) passage.ask({ clusterId: named.clusterId });
   const asked = { method, address, rawHeaders, attributes };
-  const admission = admit(directory, principal, asked, nowMs, (on) => passage.decided(on));
+  const admission = decideAdmission(directory, principal, asked, nowMs, (on) => passage.decided(on));
   const connection = connectionOf(incoming);
   // One user alone could take all that the port has.
   if (connection) connections.admit(connection, diallerOf(incoming), limitKey(tenantId, user));

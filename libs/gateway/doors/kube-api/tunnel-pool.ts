@@ -80,7 +80,7 @@ export class TunnelAgent extends Agent {
 }
 
 /**
- * Idle tunnels to kube-apiservers, one pool per cluster, enrolment and identity: a tunnel serves one identity for life,
+ * Idle tunnels to kube-apiservers, one pool per cluster, enrolment, identity and statement: a tunnel serves one of these for life,
  * so a request can only ever reuse a tunnel of the same user with the same groups.
  */
 export class TunnelPool {

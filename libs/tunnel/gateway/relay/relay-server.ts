@@ -61,7 +61,7 @@ const REVOKED = 'the certificate was revoked';
 const HANDSHAKING: NetworkConcurrencyLimits = { total: 1_024, perNetwork: 256 };
 
 /**
- * The replicas' door: mutual TLS, and only for identities of gateways of this trust domain. An agent's certificate is of the same CA and is
+ * The relay's port: mutual TLS, and only for identities of gateways of this trust domain. An agent's certificate is of the same CA and is
  * refused here all the same.
  */
 export function createRelayServer(given: RelayServerOptions): Http2Server {
