@@ -69,8 +69,9 @@ async function makeAuthority(store: ObjectStore, once: Once, now: Date): Promise
 }
 
 async function makeServers(once: Once, authority: Authority, plan: SetupPlan, now: Date): Promise<void> {
+  // A Secret that is there is never changed, and nobody would notice one that is about to end: it ends with the CA.
   const certificateFor = (names: readonly string[]) => async (): Promise<Files> => {
-    const { certificatePem, privateKeyPem } = await issueServerCertificate(authority, names, now);
+    const { certificatePem, privateKeyPem } = await issueServerCertificate(authority, names, now, 'as long as its CA');
     return { 'tls.crt': certificatePem, 'tls.key': privateKeyPem };
   };
   await once({ secret: named('nats-server'), make: certificateFor(plan.natsNames) });

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { checkCsr, createCsr, createRoot, generatePrivateKey, issueServing, type Authority } from '@fairlead/pki';
 
 const DAY_MS = 86_400_000;
@@ -14,15 +15,18 @@ export function createInfrastructureAuthority(now: Date): Promise<Authority> {
   return createRoot({ commonName: 'Fairlead infrastructure CA', ...lifeFrom(now, CA_LIFE_MS) });
 }
 
-/** A key and a certificate for DNS names and addresses, valid for a year. */
+/** A key and a certificate for DNS names and addresses, valid for a year, or as long as its CA. */
 export async function issueServerCertificate(
   authority: Authority,
   names: readonly string[],
   now: Date,
+  valid: 'a year' | 'as long as its CA' = 'a year',
 ): Promise<{ readonly certificatePem: string; readonly privateKeyPem: string }> {
   const privateKeyPem = await generatePrivateKey();
   const csr = await checkCsr(await createCsr(privateKeyPem));
-  const { certificatePem } = await issueServing(authority, { csr, names, ...lifeFrom(now, SERVER_LIFE_MS) });
+  const ofAYear = lifeFrom(now, SERVER_LIFE_MS);
+  const notAfter = valid === 'a year' ? ofAYear.notAfter : new X509Certificate(authority.certificatePem).validToDate;
+  const { certificatePem } = await issueServing(authority, { csr, names, ...ofAYear, notAfter });
   return { certificatePem, privateKeyPem };
 }
 

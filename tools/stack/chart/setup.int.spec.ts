@@ -1,5 +1,6 @@
 // The two Jobs of the profile `single`, as the chart starts them: with the account, rights and settings that it renders.
-import { mkdir, writeFile } from 'node:fs/promises';
+import { X509Certificate } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROLES, SERVICE_NAMES } from '@fairlead/contracts';
 import { connectNats } from '@fairlead/messaging';
@@ -145,6 +146,11 @@ it('sets servers up with what it made, for each service and each gateway', async
     certFile: await put(`${server}.crt`, await fileOf('secrets', `fairlead-${server}-server`, 'tls.crt')),
     keyFile: await put(`${server}.key`, await fileOf('secrets', `fairlead-${server}-server`, 'tls.key')),
   });
+  const endOf = async (file: string): Promise<number> =>
+    new X509Certificate(await readFile(file)).validToDate.getTime();
+  // Nobody is told that they end, and nothing renews them.
+  for (const server of ['nats', 'postgres'])
+    expect(await endOf((await tlsOf(server)).certFile)).toBe(await endOf(caFile));
   const log = (): void => undefined;
   const authorizationConfig = await fileOf('configmaps', 'fairlead-servers', 'nats-authorization.conf');
   await using ending = new AsyncDisposableStack();
