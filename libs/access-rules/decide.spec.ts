@@ -99,6 +99,37 @@ describe('a narrowing', () => {
   });
 });
 
+const APPLIED = ['application/apply-patch+yaml'];
+const ROLE = '/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles/r';
+
+// RBAC is asked for `create` where the object is not there, by groups that know nothing of a narrowing.
+it.each<[Narrowing, string, string, readonly string[], boolean, boolean]>([
+  // Narrowing, method, target, content types; does a grant hold it, does a denial reach it.
+  [{ verbs: ['patch'] }, 'PATCH', `${SHOP}/pods/web`, APPLIED, false, true],
+  [
+    { verbs: ['patch'] },
+    'PATCH',
+    `${SHOP}/pods/web`,
+    ['application/json', 'Application/Apply-Patch+CBOR; x=y'],
+    false,
+    true,
+  ],
+  [{ verbs: ['patch', 'create'] }, 'PATCH', `${SHOP}/pods/web`, APPLIED, true, true],
+  [{ verbs: ['create'] }, 'PATCH', `${SHOP}/pods/web`, APPLIED, false, true],
+  [{ verbs: ['create'] }, 'PATCH', `${SHOP}/pods/web/status`, APPLIED, false, false],
+  [{ verbs: ['patch'] }, 'PATCH', `${SHOP}/pods/web/status`, APPLIED, true, true],
+  [{ verbs: ['patch'] }, 'PATCH', `${SHOP}/pods/web`, ['application/merge-patch+json'], true, true],
+  [{ verbs: ['create'] }, 'PATCH', `${SHOP}/pods/web`, ['application/merge-patch+json'], false, false],
+  [{ verbs: ['update'] }, 'PUT', ROLE, ['application/json'], true, true],
+  [{ verbs: ['create'] }, 'PUT', ROLE, ['application/json'], false, true],
+  [{ verbs: ['create'] }, 'PUT', `${SHOP}/services/web`, [], false, true],
+  [{ verbs: ['create'] }, 'PUT', `${SHOP}/configmaps/web`, [], false, false],
+])('what may make an object counts as create, too: %j, %s %s %j', (narrowing, method, target, types, held, denied) => {
+  const attributes = readAttributes(method, target, types);
+  expect(holds(Narrowing.parse(narrowing), attributes)).toBe(held);
+  expect(decide(compileRules([rule(), deny(narrowing)]), attributes).cause === 'denied').toBe(denied);
+});
+
 describe('a denial', () => {
   it.each<[Narrowing, string, string, boolean]>([
     [{}, 'GET', '/api', true],

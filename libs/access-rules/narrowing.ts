@@ -52,7 +52,10 @@ function compileUrls(urls: readonly string[]): CompiledNarrowing['urls'] {
   };
 }
 
-/** Does a request lie within a narrowing, by the rules of RBAC? One that runs something has to be allowed to `create` as well. */
+/**
+ * Does a request lie within a narrowing, by the rules of RBAC? One that runs something has to be allowed to `create` as well, and so has a server-side apply: the cluster,
+ * which asks for that where the object is not there, knows only the groups, and not what they were narrowed to.
+ */
 export function holds(narrowing: Narrowing, attributes: RequestAttributes): boolean {
   return isWithin(compileNarrowing(narrowing), attributes);
 }
@@ -62,7 +65,8 @@ export function isWithin(narrowing: CompiledNarrowing, attributes: RequestAttrib
   const { verbs } = narrowing;
   if (verbs && !verbs.includes(attributes.verb)) return false;
   if (attributes.kind === 'url') return meansUrl(narrowing, attributes);
-  if (verbs && countsAsCreate(attributes) && !verbs.includes('create')) return false;
+  if (verbs && (countsAsCreate(attributes) || attributes.mayCreate === 'apply') && !verbs.includes('create'))
+    return false;
   return meansKind(narrowing, attributes) && meansPlace(narrowing, attributes);
 }
 
@@ -73,14 +77,18 @@ export function isWithin(narrowing: CompiledNarrowing, attributes: RequestAttrib
 export function reaches(narrowing: CompiledNarrowing, attributes: RequestAttributes): boolean {
   const { verbs } = narrowing;
   if (attributes.kind === 'url') return (!verbs || verbs.includes(attributes.verb)) && meansUrl(narrowing, attributes);
-  if (verbs && !verbs.includes(attributes.verb) && !(verbs.includes('create') && countsAsCreate(attributes)))
-    return false;
+  if (verbs && !verbs.includes(attributes.verb) && !(verbs.includes('create') && mayCreate(attributes))) return false;
   return meansKind(narrowing, attributes) && reachesPlace(narrowing, attributes);
 }
 
 /** Whoever may do this runs something there: it is allowed and denied as `create`, whatever its method. */
 export function countsAsCreate({ verb, subresource }: ResourceRequest): boolean {
   return verb === PROXY || COUNT_AS_CREATE.has(subresource);
+}
+
+/** A denial of `create` is of all that might. */
+function mayCreate(attributes: ResourceRequest): boolean {
+  return countsAsCreate(attributes) || attributes.mayCreate !== undefined;
 }
 
 function meansUrl({ urls, ofUrls, ofResources }: CompiledNarrowing, { path }: UrlRequest): boolean {

@@ -42,9 +42,17 @@ describe('what a request asks for', () => {
     expect(performance.now() - began).toBeLessThan(1_000);
   });
 
-  it.each(['constructor', '__proto__', 'toString'])('is no verb of Kubernetes’ for the method %s', (method) => {
+  it.each(['CONSTRUCTOR', 'QUERY', '__PROTO__'])('is no verb of Kubernetes’ for the method %s', (method) => {
     expect(readAttributes(method, '/api/v1/pods')).toMatchObject({ verb: '', resource: 'pods' });
   });
+
+  it.each(['get', 'Delete', 'pATCH', 'constructor', '__proto__', 'toString'])(
+    'is not read by the method %s',
+    (method) => {
+      for (const target of ['/api/v1/pods', '/version'])
+        expect(() => readAttributes(method, target)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    },
+  );
 
   it('throws nothing else, whatever it is given', () => {
     const word = fc.constantFrom(

@@ -1,8 +1,8 @@
 import { FairleadError } from '@fairlead/errors';
 import { nameSelected } from './field-selector.js';
-import type { RequestAttributes } from './request-attributes.js';
+import type { RequestAttributes, ResourceRequest } from './request-attributes.js';
 
-/** By the method, for a resource. Any other method is no verb of Kubernetes', and over HTTP/2 it may be any word. */
+/** By the method, for a resource. Any other method is no verb of Kubernetes', and it may be any word. */
 const VERBS: ReadonlyMap<string, string> = new Map([
   ['POST', 'create'],
   ['GET', 'get'],
@@ -16,11 +16,32 @@ const VERBS_IN_PATH = new Set(['proxy', 'watch']);
 /** What stands below a namespace's name and is a part of the namespace, and no resource in it. */
 const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
 
+/** Kinds of Kubernetes that a PUT creates (`AllowCreateOnUpdate` of their strategies). */
+const CREATED_BY_PUT = new Set([
+  'endpoints.',
+  'events.',
+  'limitranges.',
+  'services.',
+  'leases.coordination.k8s.io',
+  'events.events.k8s.io',
+  'clusterrolebindings.rbac.authorization.k8s.io',
+  'clusterroles.rbac.authorization.k8s.io',
+  'rolebindings.rbac.authorization.k8s.io',
+  'roles.rbac.authorization.k8s.io',
+]);
+const APPLY = /\bapplication\/apply-patch\b/i;
+
 /**
  * What a request asks a kube-apiserver for, read from its method and its target (path and query, as they are sent) as apiserver's RequestInfoFactory
- * (k8s.io/apiserver 0.34) reads them. INVALID_ARGUMENT for a target that another reader could take for something else.
+ * (k8s.io/apiserver 0.34) reads them. `contentTypes`: of its body, all that it names. INVALID_ARGUMENT for a target, or a method, that another reader could take for something else: HTTP/2 carries `get`, which is no `GET`,
+ * and whoever sends it on may write it in capitals (Node does).
  */
-export function readAttributes(method: string, target: string): RequestAttributes {
+export function readAttributes(
+  method: string,
+  target: string,
+  contentTypes: readonly string[] = [],
+): RequestAttributes {
+  if (method !== method.toUpperCase()) throw unclear('its method is not in capitals');
   const [rawPath = '', query = ''] = target.split(/\?(.*)/s);
   const path = decoded(rawPath);
   const segments = segmentsOf(path);
@@ -41,7 +62,19 @@ export function readAttributes(method: string, target: string): RequestAttribute
   } as const;
   const verb = verbInPath ?? VERBS.get(method) ?? '';
   if (name === '' && verb === 'get') return { ...base, subresource, ...ofCollection(query) };
-  return { ...base, subresource, name, verb: name === '' && verb === 'delete' ? 'deletecollection' : verb };
+  if (name === '') return { ...base, subresource, name, verb: verb === 'delete' ? 'deletecollection' : verb };
+  return { ...base, subresource, name, verb, ...creation(base, { verb, subresource, contentTypes }) };
+}
+
+/** Of a subresource the object is there, or nothing is made. */
+function creation(
+  { resource, apiGroup }: { readonly resource: string; readonly apiGroup: string },
+  asked: { readonly verb: string; readonly subresource: string; readonly contentTypes: readonly string[] },
+): Pick<ResourceRequest, 'mayCreate'> {
+  const { verb, subresource, contentTypes } = asked;
+  if (subresource !== '') return {};
+  if (verb === 'patch') return contentTypes.some((each) => APPLY.test(each)) ? { mayCreate: 'apply' } : {};
+  return verb === 'update' && CREATED_BY_PUT.has(`${resource}.${apiGroup}`) ? { mayCreate: 'put' } : {};
 }
 
 interface Place {

@@ -13,6 +13,8 @@ export interface ResourceRequest {
   readonly namespace: string;
   /** Empty: none. */
   readonly name: string;
+  /** It makes the object if it is not there, for which a kube-apiserver asks RBAC for `create`: by server-side apply, or by a PUT of one of a few kinds. */
+  readonly mayCreate?: 'apply' | 'put';
 }
 
 export interface UrlRequest {

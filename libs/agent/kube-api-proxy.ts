@@ -170,8 +170,9 @@ export class KubeApiProxy {
   /** How the request is to be sent, or how it is answered here. */
   async #outcomeOf(incoming: IncomingMessage, served: ServedTunnel): Promise<Outcome> {
     if (served.statement) assertStands(served.statement);
-    const plan = planRequest(served, incoming.method ?? '', incoming.url ?? '', this.#time.nowMs());
-    const body = { incoming, framing: bodyFraming(incoming.rawHeaders) };
+    const { method = '', url = '', rawHeaders } = incoming;
+    const plan = planRequest(served, { method, target: url, rawHeaders }, this.#time.nowMs());
+    const body = { incoming, framing: bodyFraming(rawHeaders) };
     if (plan.kind === 'pass') return { kind: 'sent', identity: plan.identity, body, ownHeaders: [] };
     if (incoming.headers.upgrade !== undefined) {
       throw new FairleadError('INVALID_ARGUMENT', 'a review of one’s own rights is no request to upgrade');

@@ -83,6 +83,22 @@ describe('a body whose end could be read in two ways', () => {
   });
 });
 
+// Node's client writes it in capitals: another request would go on than was decided about.
+it.each(['get', 'Delete', 'patch'])('the method %s is refused over HTTP/2, and nothing goes on', async (method) => {
+  const authorization = `Bearer ${linked.installation.token}`;
+  for (const path of ['/clusters/demo/api/v1/pods', '/clusters/demo/version']) {
+    const session = connect(`https://127.0.0.1:${linked.replica.gateway.door.port}`, {
+      ca: [...linked.installation.authority.roots],
+    });
+    const stream = session.request({ ':path': path, ':method': method, authorization });
+    const [answer] = (await once(stream, 'response')) as [{ ':status': number }];
+    expect(answer[':status']).toBe(400);
+    expect(JSON.parse(await text(stream))).toMatchObject({ kind: 'Status', reason: 'BadRequest' });
+    session.close();
+  }
+  expect(reached()).toEqual([]);
+});
+
 describe('a body on a method that seldom has one', () => {
   it.each(['DELETE', 'GET', 'OPTIONS'])('arrives whole, with a length or without (%s)', async (method) => {
     const body = '{"kind":"DeleteOptions"}';

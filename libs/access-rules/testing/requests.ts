@@ -35,7 +35,6 @@ export const REQUESTS: readonly (readonly [method: string, target: string, told:
   ['DELETE', WEB, 'delete -/pods/- shop web'],
   ['GET', '/api/v1/nodes/n1', 'get -/nodes/- - n1'],
   ['OPTIONS', WEB, '- -/pods/- shop web'],
-  ['get', WEB, '- -/pods/- shop web'],
   // Subresources.
   ['GET', `${WEB}/log?follow=true`, 'get -/pods/log shop web'],
   ['GET', `${WEB}/status`, 'get -/pods/status shop web'],

@@ -8,7 +8,7 @@ import {
 } from '@fairlead/access-rules';
 import type { VerifiedStatement } from '@fairlead/access-statement';
 import { FairleadError } from '@fairlead/errors';
-import { assertAcceptable, type TunnelIdentity } from '@fairlead/kube-http';
+import { assertAcceptable, headerValues, type RawHeaders, type TunnelIdentity } from '@fairlead/kube-http';
 import type { ShownStatement } from '@fairlead/tunnel/agent';
 
 /** What a tunnel is served by: what the gateway says of it and, where there is one, what was signed. */
@@ -33,17 +33,18 @@ export type RequestPlan =
       readonly as: AskedIdentity | null;
     };
 
+export interface AskedOfAgent {
+  readonly method: string;
+  readonly target: string;
+  readonly rawHeaders: RawHeaders;
+}
+
 /**
  * Decides one request of a tunnel. With a statement, the gateway's word can narrow what it gives, and nothing else: the user is the statement's, or one whom
  * its rules let them act as, and of the groups that it gives those go that the gateway names too. Throws STATEMENT_EXPIRED, IDENTITY_REFUSED, FORBIDDEN, and
  * INVALID_ARGUMENT for what cannot be read for certain.
  */
-export function planRequest(
-  { identity, statement }: Served,
-  method: string,
-  target: string,
-  nowMs: number,
-): RequestPlan {
+export function planRequest({ identity, statement }: Served, asked: AskedOfAgent, nowMs: number): RequestPlan {
   if (!statement) return { kind: 'pass', identity };
   if (nowMs >= statement.openUntilMs) {
     throw new FairleadError(
@@ -51,7 +52,7 @@ export function planRequest(
       'the access statement of this connection has ended; a new one is fetched now: run the command again',
     );
   }
-  const attributes = readAttributes(method, target);
+  const attributes = readAttributes(asked.method, asked.target, headerValues(asked.rawHeaders, 'content-type'));
   const as = actingAs(identity, statement);
   const review = selfReviewOf(attributes);
   const decision = decide(statement.rules, attributes);

@@ -1,7 +1,13 @@
 import { everyGroup, readAttributes, type AskedIdentity, type RequestAttributes } from '@fairlead/access-rules';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { asksToImpersonate, readImpersonation, type RawHeaders, type TunnelIdentity } from '@fairlead/kube-http';
+import {
+  asksToImpersonate,
+  headerValues,
+  readImpersonation,
+  type RawHeaders,
+  type TunnelIdentity,
+} from '@fairlead/kube-http';
 import {
   decideRequest,
   isKnownTo,
@@ -69,7 +75,8 @@ export function decideAdmission(
   if (!isKnownTo(rules)) throw notFound(address);
   const locked = lockedDown(directory.grants, cluster);
   if (locked) throw locked;
-  const attributes = asked.attributes ?? readAttributes(asked.method, address.target);
+  const attributes =
+    asked.attributes ?? readAttributes(asked.method, address.target, headerValues(asked.rawHeaders, 'content-type'));
   const ofCluster = { attributes, as: askedIdentity(asked.rawHeaders) };
   const verdict = decideRequest(principal, cluster, rules, ofCluster);
   const { as } = ofCluster;

@@ -1,6 +1,6 @@
 import type { StatementVerifier } from '@fairlead/access-statement';
 import { FairleadError } from '@fairlead/errors';
-import { kubeRoute, type AskedHost } from '@fairlead/kube-http';
+import { headerValues, kubeRoute, type AskedHost } from '@fairlead/kube-http';
 import { limitKey } from '../../limits/limit-key.js';
 import { auditedUri } from '../../audit/audited-uri.js';
 import type { Directory, Principal } from '../../directory.js';
@@ -88,7 +88,8 @@ export function admitRequest(
   const groups = groupsOf(principal);
   passage.identify({ kind: 'user', id: user, name: user, tenantId, proof, groups, session: principal.sessionId });
   const address = addressOf(host, incoming.url ?? '/');
-  const attributes = attributesOf(method, address.target);
+  assertInCapitals(method);
+  const attributes = attributesOf(method, address.target, headerValues(rawHeaders, 'content-type'));
   passage.ask({ attributes, uri: auditedUri(address.target, attributes), ...streamOf(address.target) });
   const named = directory.clusterByName(address.cluster);
   if (named?.tenantId === tenantId) passage.ask({ clusterId: named.clusterId });
@@ -104,6 +105,12 @@ export function admitRequest(
   // What waits for a tunnel is bounded with what runs.
   passage.limit({ waits: false });
   return admission;
+}
+
+/** HTTP/2 carries any word, and Node's client, which takes it on, writes it in capitals: what is decided about would be another request than what is sent. */
+function assertInCapitals(method: string): void {
+  if (method !== method.toUpperCase())
+    throw new FairleadError('INVALID_ARGUMENT', 'the method of a request is written in capitals: GET, and not get');
 }
 
 /** What their issuer says, and what their token is good for. */

@@ -21,9 +21,13 @@ export function subjectOfUpgrade(asked: Asked): PassageSubject {
 }
 
 /** Undefined: they cannot be read, which refuses nobody but those who need a grant. */
-export function attributesOf(method: string, target: string): RequestAttributes | undefined {
+export function attributesOf(
+  method: string,
+  target: string,
+  contentTypes: readonly string[] = [],
+): RequestAttributes | undefined {
   try {
-    return readAttributes(method, target);
+    return readAttributes(method, target, contentTypes);
   } catch {
     return undefined;
   }
