@@ -3,6 +3,7 @@ import {
   grantsKeys,
   isApiRole,
   isInForce,
+  userOfSubject,
   type ApiRole,
   type Grant,
   type GrantEntry,
@@ -15,6 +16,8 @@ import { parseTargetRule } from '@fairlead/targets';
 
 /** Of one subject, in force or not yet. */
 export const MAX_GRANTS = 256;
+/** Of a user's name in statements, in lists of revoked ones and in clusters. */
+const MAX_USER = 256;
 /** As JSON, so that an event of it, and a page with it, can be sent. */
 const MAX_GRANT_BYTES = 16_384;
 /** Of all that doors know of one subject: less than a bucket takes, whatever a later version adds to it. */
@@ -23,12 +26,18 @@ const MAX_ENTRY_BYTES = 60_000;
 /** INVALID_ARGUMENT for a grant that could mean nothing, or something else than it says; TOO_LARGE above 16 KiB. */
 export function checkNewGrant(grant: NewGrant, now: Date): void {
   const wrong =
+    wrongName(grant) ??
     wrongTimes(grant, now) ??
     (grant.subject.kind === 'client' ? wrongOfClient(grant) : (wrongTargets(grant) ?? wrongRole(grant)));
   if (wrong !== null) throw new FairleadError('INVALID_ARGUMENT', wrong);
   if (bytesOf(grant) > MAX_GRANT_BYTES) {
     throw new FairleadError('TOO_LARGE', `a grant is at most ${MAX_GRANT_BYTES} bytes: make several of it`);
   }
+}
+
+function wrongName({ subject }: NewGrant): string | null {
+  const tooMany = userOfSubject(subject).length - MAX_USER;
+  return tooMany > 0 ? `the name of the ${subject.kind} is too long by ${tooMany} characters` : null;
 }
 
 function wrongRole(grant: NewGrant): string | null {

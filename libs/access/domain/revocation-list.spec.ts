@@ -76,6 +76,14 @@ describe('clusters that take nobody without a statement', () => {
     expect(requiredClusters([...clusters(101, true), ...clusters(1, false)])).toHaveLength(100);
   });
 
+  it('and are too many, are those that were named before, whichever come', () => {
+    const some = clusters(150, true);
+    const named = some.slice(0, 60).map(({ clusterId }) => clusterId);
+    const required = requiredClusters([...some, ...clusters(1, false)], named);
+    expect(required).toHaveLength(100);
+    expect(named.filter((each) => !required.includes(each))).toEqual([]);
+  });
+
   it('that are missing keep what was said of them, behind those that are there', () => {
     const there = clusters(99, true);
     const [kept = '', ...others] = clusters(3, true).map(({ clusterId }) => clusterId);

@@ -47,15 +47,19 @@ export function revocationList(contents: Contents): FittingList {
 
 /**
  * Those that require statements, or all of them where they are too many to be named; then as many as there is room for of those that were named before and are
- * `missing` now. What has no room goes by its manifest.
+ * `missing` now. Those that were named before come first, as their agents insist on it by now. What has no room goes by its manifest.
  */
 export function requiredClusters(
   clusters: readonly { readonly clusterId: string; readonly requireStatements?: boolean | undefined }[],
-  missing: readonly string[] = [],
+  before: readonly string[] = [],
 ): string[] {
   const required = clusters.filter(({ requireStatements }) => requireStatements).map(({ clusterId }) => clusterId);
   if (required.length > MAX_REQUIRED && required.length === clusters.length) return [ALL];
-  return [...required.toSorted(), ...missing].slice(0, MAX_REQUIRED);
+  const there = new Set(clusters.map(({ clusterId }) => clusterId));
+  const missing = before.filter((clusterId) => !there.has(clusterId) && clusterId !== ALL);
+  const named = new Set(before);
+  const [old, added] = [required.filter((each) => named.has(each)), required.filter((each) => !named.has(each))];
+  return [...old.toSorted(), ...added.toSorted(), ...missing].slice(0, MAX_REQUIRED);
 }
 
 function listOf(

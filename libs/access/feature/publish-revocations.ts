@@ -47,9 +47,21 @@ export function publishRevocations(
       }),
     work: async () => {
       await required.follow();
-      for (const tenantId of await read(runtime, untoldTenants)) await publish(runtime, keys, tenantId);
+      await publishEach(runtime, keys, await read(runtime, untoldTenants));
     },
   });
+}
+
+/** One that cannot be made is no reason for others to wait. Throws what failed first. */
+async function publishEach(runtime: Runtime, keys: KeysPort, tenants: readonly string[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const tenantId of tenants) {
+    await publish(runtime, keys, tenantId).catch((error: unknown) => {
+      runtime.logger.debug('statement.revocations_not_made', { tenantId, reason: messageOf(error) });
+      failures.push(error);
+    });
+  }
+  if (failures.length > 0) throw failures[0];
 }
 
 async function publish(runtime: Runtime, keys: KeysPort, tenantId: string): Promise<void> {

@@ -35,8 +35,6 @@ async function writeRequired(
   clusters: readonly ClusterEntry[],
 ): Promise<void> {
   const before = await requiredOf(manager, tenantId);
-  const there = new Set(clusters.map(({ clusterId }) => clusterId));
-  const missing = before.filter((clusterId) => !there.has(clusterId) && clusterId !== 'all');
-  const required = requiredClusters(clusters, missing);
+  const required = requiredClusters(clusters, before);
   if (before.length > 0 || required.length > 0) await setRequired(manager, tenantId, required);
 }
