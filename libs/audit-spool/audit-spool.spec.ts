@@ -131,6 +131,9 @@ it('reads in batches of so many records and bytes, over the ends of segments', a
   expect([byCount.firstSeq, byCount.records.length]).toEqual([1, 7]);
   const byBytes = await spool.read(50, { records: 200, bytes: 10_500 });
   expect([byBytes.firstSeq, byBytes.records.length]).toEqual([51, 10]);
+  // Whoever hands them on goes on at once, whichever limit it was.
+  const rest = await spool.read(190, { records: 200, bytes: MIB });
+  expect([byCount, byBytes, rest].map(({ isFull }) => isFull)).toEqual([true, true, false]);
   expect(await idsIn(spool)).toEqual(Array.from({ length: 200 }, (_none, at) => at + 1));
 });
 

@@ -187,7 +187,7 @@ export class AuditSpool implements AsyncDisposable {
     const batch = new Batch(afterSeq + 1, limits);
     this.#recent.addTo(batch, durableSeq);
     if (batch.records.length === 0) await this.#reader.addTo(batch, [...segments], durableSeq);
-    return { firstSeq: afterSeq + 1, records: batch.records };
+    return { firstSeq: afterSeq + 1, records: batch.records, isFull: batch.isFull };
   }
 
   /** All up to this number have been taken over: they need not be kept. */
@@ -294,19 +294,21 @@ export class AuditSpool implements AsyncDisposable {
     this.#queue = [];
     this.#flushes = [];
     const lost = this.#lost.count > 0 && this.#hasRoomForLost ? this.#lost.take() : undefined;
+    let written = 0;
     try {
       const before = lost ? [encodableOf(lost)] : [];
       const { firstSeq, lines } = await this.#writer.write([...before, ...group]);
       this.#recent.add(firstSeq, lines);
       this.#queuedBytes -= bytes;
-      this.#unsynced.push(...endedBy(group).slice(0, MAX_UNSYNCED - this.#unsynced.length));
+      written = before.length + group.length;
       if (flushes.length > 0 || group.some(({ durable }) => durable)) await this.#sync();
+      else this.#unsynced.push(...endedBy(group).slice(0, MAX_UNSYNCED - this.#unsynced.length));
       for (const [at, { durable }] of group.entries()) durable?.resolve(firstSeq + before.length + at);
       for (const flushed of flushes) flushed.resolve();
     } catch (error) {
       this.#queuedBytes = this.#queue.reduce((sum, { jsonBytes }) => sum + jsonBytes + FRAMING_BYTES, 0);
       if (lost) this.#lost.add(lost.count, lost.why, lost.passages);
-      this.#failed(error, group, flushes);
+      this.#failed(error, { group, written }, flushes);
     }
   }
 
@@ -317,14 +319,18 @@ export class AuditSpool implements AsyncDisposable {
     this.#options.onSynced?.((performance.now() - began) / 1_000);
   }
 
-  /** Nothing of the group can be relied on: who waits is told, and the rest is counted. */
-  #failed(error: unknown, group: readonly Waiting[], flushes: readonly PromiseWithResolvers<void>[]): void {
+  /** Nothing of the group can be relied on, of which so much was `written`: who waits is told, and the rest is counted. */
+  #failed(
+    error: unknown,
+    { group, written }: { readonly group: readonly Waiting[]; readonly written: number },
+    flushes: readonly PromiseWithResolvers<void>[],
+  ): void {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
     const why = `the audit spool cannot be written to (${code})`;
     this.#options.logger.error('audit.spool.failed', { dir: this.#options.dir, reason: why, err: error });
     this.#recent.clear();
     // What was written before and never synced is gone as well, but was on no promise.
-    const gone = this.#writer.takeBack();
+    const gone = Math.max(0, this.#writer.takeBack() - written);
     this.#lose(gone, why, gone > 0 ? this.#unsynced : []);
     if (gone > 0) this.#unsynced = [];
     this.#queue = [...group, ...this.#queue];

@@ -2,6 +2,8 @@
 export interface SpooledRecords {
   readonly firstSeq: number;
   readonly records: readonly Buffer[];
+  /** A limit was reached: more may follow. */
+  readonly isFull: boolean;
 }
 
 export interface ReadLimits {

@@ -59,7 +59,7 @@ export class AuditForwarder implements AsyncDisposable {
     spool.end();
     await spool.flush().catch(() => undefined);
     try {
-      while (await this.#forward(signal));
+      await this.#forwardAll(signal);
       // Of a spool that has told nothing nobody knows.
       const firstSeq = spool.acknowledged + 1;
       if (spool.isDone && firstSeq > 1) await this.#publish({ firstSeq, records: [], ends: true }, signal);
@@ -68,17 +68,26 @@ export class AuditForwarder implements AsyncDisposable {
     }
   }
 
+  /** What was lost is counted, and becomes a record when there is room for it: with what was handed on. */
+  async #forwardAll(signal: AbortSignal): Promise<void> {
+    const { spool } = this.#options;
+    do {
+      while (await this.#forward(signal));
+      await spool.flush().catch(() => undefined);
+    } while (spool.hasDurable);
+  }
+
   /** One batch. Returns whether there may be more already. */
   async #forward(signal: AbortSignal): Promise<boolean> {
     const { spool, onForwarded } = this.#options;
     // A sync is for many. What cannot be written must not keep back what was.
     if (!spool.hasDurable) await spool.flush().catch(() => undefined);
-    const { firstSeq, records } = await spool.read(spool.acknowledged, LIMITS);
+    const { firstSeq, records, isFull } = await spool.read(spool.acknowledged, LIMITS);
     if (records.length === 0) return false;
     await this.#publish({ firstSeq, records }, signal);
     await spool.acknowledge(firstSeq + records.length - 1);
     onForwarded?.(records.length);
-    return records.length === LIMITS.records;
+    return isFull;
   }
 
   async #publish(batch: HandedOn, signal: AbortSignal): Promise<void> {
@@ -102,7 +111,7 @@ export class AuditForwarder implements AsyncDisposable {
   }
 }
 
-interface HandedOn extends SpooledRecords {
+interface HandedOn extends Pick<SpooledRecords, 'firstSeq' | 'records'> {
   /** As in `AuditBatch`. */
   readonly ends?: true;
 }
