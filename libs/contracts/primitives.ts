@@ -43,7 +43,8 @@ export const Serial = z.string().regex(/^([0-9a-f]{2}){1,20}$/, 'a serial number
 /** Why somebody revoked something; it is shown, and kept in events. */
 export const RevocationReason = z.string().min(1).max(256);
 export const Base64 = z.base64().max(16_384);
-export const IsoTime = z.iso.datetime();
+/** There is no year 0 in Postgres. */
+export const IsoTime = z.iso.datetime().refine((time) => !time.startsWith('0000'), 'there is no year 0');
 /** A name that a NATS credential carries: one subject token. */
 export const CredentialName = z.string().regex(label);
 

@@ -1,4 +1,4 @@
-import { tellerOf, type Caller } from '@fairlead/contracts';
+import { IsoTime, tellerOf, type Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { z } from 'zod';
 import { EVENTS, type EventInput, type EventType } from './catalogue/events.js';
@@ -15,7 +15,7 @@ export const Envelope = z.object({
   source: z.string(),
   type: z.string(),
   subject: z.string(),
-  time: z.iso.datetime(),
+  time: IsoTime,
   datacontenttype: z.literal('application/json'),
   /** Extension attribute. */
   tenantid: z.string(),

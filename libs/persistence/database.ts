@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { Duplex } from 'node:stream';
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
@@ -23,6 +24,8 @@ export interface DatabaseOptions extends DatabaseServer {
   /** In order; their names end in a number that grows. */
   readonly migrations: readonly Class[];
   readonly logger: Logger;
+  /** Until a connection that does not answer is given up; longer than the server's own limit. */
+  readonly queryTimeoutMs?: number;
 }
 
 /**
@@ -50,7 +53,7 @@ export function createDatabase(options: DatabaseOptions): DataSource {
     extra: {
       Client: HeardClient,
       keepAlive: true,
-      query_timeout: QUERY_TIMEOUT_MS,
+      query_timeout: options.queryTimeoutMs ?? QUERY_TIMEOUT_MS,
       options: [
         `-c search_path=${options.service}`,
         `-c statement_timeout=${STATEMENT_TIMEOUT_MS}`,
@@ -69,7 +72,22 @@ class HeardClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config);
     this.on('error', () => undefined);
+    const own = this as unknown as { query: Query; readonly connection: { readonly stream: Duplex } };
+    const query = own.query.bind(this);
+    own.query = (...asked) => {
+      const answer = query(...asked);
+      if (answer instanceof Promise)
+        answer.catch((error: unknown) => isUnanswered(error) && own.connection.stream.destroy());
+      return answer;
+    };
   }
+}
+
+type Query = (...asked: readonly unknown[]) => unknown;
+
+/** The connection is busy with it still, and may be within a transaction: the pool is to give it to nobody. */
+function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout';
 }
 
 /** A property `tenantId` is the column `tenant_id`, where the entity does not say otherwise. */

@@ -1,7 +1,7 @@
 import { silentLogger } from '@fairlead/observability';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { EntityManager, MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   connectDatabase,
@@ -37,8 +37,9 @@ afterAll(async () => {
   await scratch?.[Symbol.asyncDispose]();
 });
 
-function open(account: typeof keys): ReturnType<typeof createDatabase> {
+function open(account: typeof keys, given: { queryTimeoutMs?: number } = {}): ReturnType<typeof createDatabase> {
   return createDatabase({
+    ...given,
     url: databaseUrl(postgres.info.adminUrl, account),
     service: account.service,
     entities: [],
@@ -118,4 +119,25 @@ it('waits for a database that is away at first', async () => {
   await postgres.restart();
   await connecting;
   await database.destroy();
+});
+
+it('gives nobody a connection that is busy still with what it never answered', async () => {
+  const database = open(keys, { queryTimeoutMs: 2_000 });
+  await connectDatabase(database, silentLogger);
+  try {
+    const pidIn = async (manager: EntityManager): Promise<number> =>
+      (await manager.query('select pg_backend_pid() as pid'))[0].pid;
+    let stopped = 0;
+    const busy = inTransaction(database, async (manager) => {
+      stopped = await pidIn(manager);
+      process.kill(stopped, 'SIGSTOP');
+      await manager.query('select 1');
+    });
+    await expect(busy).rejects.toThrow(expect.objectContaining({ code: 'UNAVAILABLE' }));
+    // As after a pause of the whole machine: it goes on with what it was asked.
+    process.kill(stopped, 'SIGCONT');
+    for (let at = 0; at < 3; at += 1) expect(await inTransaction(database, pidIn)).not.toBe(stopped);
+  } finally {
+    await database.destroy();
+  }
 });

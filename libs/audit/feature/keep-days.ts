@@ -10,6 +10,8 @@ import { AUDIT_SOURCE } from './take-batch.js';
 
 const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 4;
+/** Between what a log says of a day and its going: who verifies a log meanwhile has a head of before. */
+const SAID_BEFORE_MS = 3 * 3_600_000;
 /** The stream keeps events for 30 days; after that none comes again. */
 const INBOX_DAYS = 35;
 const FORGOTTEN_AT_ONCE = 5_000;
@@ -30,7 +32,8 @@ export async function keepDays(runtime: Runtime, retentionDays: number): Promise
   // Each log says so first: what goes away without a word was taken by somebody else.
   for (const segments of await readFrom(runtime.database, (manager) => segmentsToTake(manager, before)))
     await sayTaken(runtime, segments);
-  const dropped = await inTransaction(runtime.database, (manager) => dropPartitions(manager, before));
+  const saidBefore = new Date(before.getTime() - SAID_BEFORE_MS);
+  const dropped = await inTransaction(runtime.database, (manager) => dropPartitions(manager, saidBefore));
   if (dropped.length > 0) runtime.logger.info('audit.days_dropped', { days: dropped, retentionDays });
   for (let forgotten = FORGOTTEN_AT_ONCE; forgotten === FORGOTTEN_AT_ONCE;) {
     forgotten = await inTransaction(runtime.database, (manager) =>

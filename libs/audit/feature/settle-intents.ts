@@ -35,8 +35,8 @@ async function settle(runtime: Runtime, intent: OpenIntent): Promise<void> {
     // Locks are taken as whoever takes batches takes them: the producer's before a log's.
     await lockProducer(manager, intent.producer, intent.epoch, runtime.now());
     if (!(await takeIntent(manager, intent))) return;
-    const { tenantId, producer: source } = intent;
-    if (await hasEntryWith(manager, { tenantId, source, facet: outcomeFacet(intent.passageId) })) return;
+    const { tenantId, producer: source, at: since } = intent;
+    if (await hasEntryWith(manager, { tenantId, source, facet: outcomeFacet(intent.passageId), since })) return;
     await addEntries(runtime, manager, [entryOfUnknown(intent, runtime.now())]);
   });
 }

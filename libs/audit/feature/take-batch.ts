@@ -144,16 +144,17 @@ async function followIntents(
   read: readonly NumberedRecord[],
   numbered: readonly Numbered[],
 ): Promise<void> {
-  const passages = read.flatMap(({ read: { record } }) => (record && isPassage(record) ? [record] : []));
-  const intents = passages.filter(({ phase }) => phase === 'intent');
-  const outcomes = new Set(passages.filter(({ phase }) => phase === 'outcome').map(({ id }) => id));
-  const open = intents.filter(({ id }) => !outcomes.has(id));
+  const passages = read.flatMap(({ seq, read: { record } }) => (record && isPassage(record) ? [{ seq, record }] : []));
+  const intents = passages.filter(({ record }) => record.phase === 'intent');
+  const outcomes = new Set(passages.filter(({ record }) => record.phase === 'outcome').map(({ record }) => record.id));
+  const open = intents.filter(({ record }) => !outcomes.has(record.id));
   const numberOf = new Map(numbered.map(({ entry, number }) => [entry.body, number]));
-  const rows = open.map((record) => intentOf(record, locked, numberOf.get(JSON.stringify(record)) ?? 0));
-  // Whatever was missing before may have its outcome in the log already.
-  const isLate = locked.gaps.length > 0;
-  const awaited = isLate ? await withoutOutcome(manager, rows) : rows;
-  await addIntents(manager, awaited);
+  const rowOf = ({ record }: (typeof open)[number]): OpenIntent =>
+    intentOf(record, locked, numberOf.get(JSON.stringify(record)) ?? 0);
+  // How a passage ended has a higher number than that it was about to begin: of what was missing until now it may be in the log already.
+  const late = open.filter(({ seq }) => seq <= locked.mark).map(rowOf);
+  const rows = open.filter(({ seq }) => seq > locked.mark).map(rowOf);
+  await addIntents(manager, [...(await withoutOutcome(manager, late)), ...rows]);
   await closeIntents(manager, locked.producer, [...outcomes]);
   const lost = read.flatMap(({ read: { record } }) => (record?.phase === 'lost' ? (record.passages ?? []) : []));
   await loseOutcomes(manager, locked.producer, lost);
@@ -162,9 +163,9 @@ async function followIntents(
 async function withoutOutcome(manager: EntityManager, intents: readonly OpenIntent[]): Promise<OpenIntent[]> {
   const left: OpenIntent[] = [];
   for (const intent of intents) {
-    const { tenantId, producer: source } = intent;
+    const { tenantId, producer: source, at: since } = intent;
     const facet = outcomeFacet(intent.passageId);
-    if (!(await hasEntryWith(manager, { tenantId, source, facet }))) left.push(intent);
+    if (!(await hasEntryWith(manager, { tenantId, source, facet, since }))) left.push(intent);
   }
   return left;
 }

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import { MAX_SKEW_MS } from './search.js';
 
 /** An intent of which no outcome has come yet. */
 export interface OpenIntent {
@@ -89,14 +90,22 @@ export async function takeIntent(manager: EntityManager, { producer, passageId }
   return count > 0;
 }
 
+interface OutcomeSought {
+  readonly tenantId: string;
+  readonly source: string;
+  readonly facet: string;
+  /** By the clock of its gateway: nothing recorded long before is looked at. */
+  readonly since: Date;
+}
+
 /** For what came in another order than it was written: has an outcome of this passage become an entry before? `source`: whose word counts; anybody else may have said the same id. */
 export async function hasEntryWith(
   manager: EntityManager,
-  { tenantId, source, facet }: { readonly tenantId: string; readonly source: string; readonly facet: string },
+  { tenantId, source, facet, since }: OutcomeSought,
 ): Promise<boolean> {
   const rows = (await manager.query(
-    'select 1 from entries where tenant_id = $1 and source = $2 and facets @> $3::text[] limit 1',
-    [tenantId, source, [facet]],
+    'select 1 from entries where tenant_id = $1 and source = $2 and facets @> $3::text[] and recorded_at >= $4 limit 1',
+    [tenantId, source, [facet], new Date(since.getTime() - MAX_SKEW_MS)],
   )) as unknown[];
   return rows.length > 0;
 }

@@ -4,7 +4,7 @@ import { facetsWanted } from '../domain/facets.js';
 import type { NumberRange } from '../domain/sequence.js';
 
 /** Clocks of gateways may be ahead of ours: nothing is recorded before it happened by more than this. */
-const MAX_SKEW_MS = 3_600_000;
+export const MAX_SKEW_MS = 3_600_000;
 
 interface EntryRow {
   readonly number: string;
@@ -81,8 +81,12 @@ export async function entryOf(
   tenantId: string,
   number: number,
 ): Promise<AuditEntry | undefined> {
-  const sql = `select ${COLUMNS} from entries where tenant_id = $1 and number = $2`;
-  const [row] = (await manager.query(sql, [tenantId, number])) as EntryRow[];
+  // Every day that is looked at is a table that is locked: of all that are kept there are hundreds.
+  const moment = await momentOf(manager, tenantId, number);
+  if (!moment) return undefined;
+  const sql = `select ${COLUMNS} from entries where tenant_id = $1 and number = $2
+    and recorded_at >= $3::timestamptz and recorded_at <= $4::timestamptz`;
+  const [row] = (await manager.query(sql, [tenantId, number, moment.earliest, moment.latest])) as EntryRow[];
   return row && toEntry(row);
 }
 

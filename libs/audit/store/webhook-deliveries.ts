@@ -75,29 +75,60 @@ async function countDeliveries(manager: EntityManager, subscriberId: string, whi
   return row.count;
 }
 
-/** Those to be made now, in the order of their numbers, without those of `besides`. None of a webhook that is disabled, or that this process does not have, or not any more. */
+export interface DueFor {
+  readonly subscriberId: string;
+  readonly tenantId: string;
+  readonly lease: string;
+}
+
+export interface DueLimits {
+  readonly all: number;
+  /** Of those that failed before. */
+  readonly retries: number;
+  /** Claims of those that are under way. */
+  readonly besides: readonly string[];
+}
+
+type DueRow = Omit<Delivery, 'number' | 'lease' | 'body'> & { readonly number: string; readonly recordedAt: string };
+
+/** Those to be made now, in the order of their numbers. None of a webhook that is disabled, or that this process does not have, or not any more. */
 export async function dueDeliveries(
   manager: EntityManager,
-  {
-    subscriberId,
-    tenantId,
-    lease,
-  }: { readonly subscriberId: string; readonly tenantId: string; readonly lease: string },
-  besides: readonly string[],
-  limit: number,
+  { subscriberId, tenantId, lease }: DueFor,
+  { all, retries, besides }: DueLimits,
 ): Promise<Delivery[]> {
-  const rows = (await manager.query(
-    `select d.number, d.claim, d.attempts, e.body
-       from (select * from webhook_deliveries
-              where subscriber_id = $1 and next_at <= clock_timestamp() and claim <> all($3::uuid[])
-                and exists (select from webhooks w where w.subscriber_id = $1 and w.disabled_at is null
-                             and w.lease = $5 and w.leased_until > clock_timestamp())
-              order by number limit $4) d
-       left join entries e on e.tenant_id = $2 and e.number = d.number and e.recorded_at = d.recorded_at
-      order by d.number`,
-    [subscriberId, tenantId, besides, limit, lease],
-  )) as (Omit<Delivery, 'number' | 'lease'> & { readonly number: string })[];
-  return rows.map((row) => ({ ...row, lease, number: Number(row.number) }));
+  const due = `select number, claim, attempts, recorded_at::text as "recordedAt" from webhook_deliveries
+    where subscriber_id = $1 and next_at <= clock_timestamp() and claim <> all($2::uuid[])
+      and exists (select from webhooks w where w.subscriber_id = $1 and w.disabled_at is null
+                   and w.lease = $3 and w.leased_until > clock_timestamp())`;
+  const rows = await manager.query<DueRow[]>(
+    `select * from ((${due} and attempts > 0 order by number limit $5) union all
+                    (${due} and attempts = 0 order by number limit $4)) due order by number limit $4`,
+    [subscriberId, besides, lease, all, retries],
+  );
+  const bodies = await bodiesOf(manager, tenantId, rows);
+  return rows.map(({ number, claim, attempts }) => ({
+    number: Number(number),
+    claim,
+    lease,
+    attempts,
+    body: bodies.get(number) ?? null,
+  }));
+}
+
+/** Each by its moment: of all days that are kept, only those that are named are looked at and locked. */
+async function bodiesOf(
+  manager: EntityManager,
+  tenantId: string,
+  rows: readonly Pick<DueRow, 'number' | 'recordedAt'>[],
+): Promise<ReadonlyMap<string, string>> {
+  if (rows.length === 0) return new Map();
+  const each = rows.map((_row, at) => `(number = $${2 * at + 2} and recorded_at = $${2 * at + 3}::timestamptz)`);
+  const found = await manager.query<{ number: string; body: string }[]>(
+    `select number, body from entries where tenant_id = $1 and (${each.join(' or ')})`,
+    [tenantId, ...rows.flatMap(({ number, recordedAt }) => [number, recordedAt])],
+  );
+  return new Map(found.map(({ number, body }) => [number, body]));
 }
 
 /** It was delivered, whoever has the webhook by now. The webhook is locked before its message, as by whoever replays or removes it. */

@@ -23,7 +23,7 @@ export class WebhookSender implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #loop: RunLoop;
   /** By its claim. */
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #underWay = new Map<string, { readonly isRetry: boolean; readonly done: Promise<void> }>();
 
   constructor(
     private readonly runtime: WebhookRuntime,
@@ -52,22 +52,22 @@ export class WebhookSender implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new Error('the delivery was ended'));
     await this.#loop[Symbol.asyncDispose]();
-    await Promise.all(this.#underWay.values());
+    await Promise.all([...this.#underWay.values()].map(({ done }) => done));
   }
 
   async #deliverDue(): Promise<number | undefined> {
     const more = await fillWindow(this.runtime, this.webhook, this.lease);
     const free = MOST_AT_ONCE - this.#underWay.size;
     if (free <= 0) return undefined;
-    const claims = [...this.#underWay.keys()];
     const own = { ...this.webhook, lease: this.lease };
-    const due = await readFrom(this.runtime.database, (manager) => dueDeliveries(manager, own, claims, free));
-    for (const delivery of due) {
-      // A receiver that fails has one at a time, and takes nothing of what others may have.
-      if (delivery.attempts > 0 && this.#underWay.size > 0) break;
+    // What fails again and again takes one of these, and holds up nothing else.
+    const retries = [...this.#underWay.values()].some(({ isRetry }) => isRetry) ? 0 : 1;
+    const limits = { all: free, retries, besides: [...this.#underWay.keys()] };
+    for (const delivery of await readFrom(this.runtime.database, (manager) => dueDeliveries(manager, own, limits))) {
       const giveBack = this.concurrency.take(this.webhook.subscriberId);
       if (!giveBack) return AT_LIMIT_MS;
-      this.#underWay.set(delivery.claim, this.#deliver(delivery, giveBack));
+      const isRetry = delivery.attempts > 0;
+      this.#underWay.set(delivery.claim, { isRetry, done: this.#deliver(delivery, giveBack) });
     }
     return more ? 0 : undefined;
   }
