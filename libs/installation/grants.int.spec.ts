@@ -3,7 +3,14 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { randomUUID } from 'node:crypto';
-import { compileRules, decide, Narrowing, reviewAccess, type ResourceRequest } from '@fairlead/access-rules';
+import {
+  compileRules,
+  decide,
+  Narrowing,
+  readAttributes,
+  reviewAccess,
+  type ResourceRequest,
+} from '@fairlead/access-rules';
 import { REQUESTS } from '@fairlead/access-rules/testing';
 import { startKubernetes } from '@fairlead/testbed';
 import { eventually, scratchDir } from '@fairlead/testing';
@@ -165,6 +172,60 @@ describe('200 cases of verb and resource', () => {
     expect(verdicts.filter(({ rbac, door, canI }) => rbac !== door || rbac !== canI)).toEqual([]);
   });
 });
+
+interface Written {
+  readonly method: 'PATCH' | 'PUT';
+  readonly path: string;
+  readonly type: string;
+  readonly body: unknown;
+}
+
+/** Asks the kube-apiserver as this user; its status, and what it says. */
+async function writeAs(user: string, { method, path, type, body }: Written): Promise<string> {
+  const { host, port, caPem: ca, clientCertificate } = kube.access;
+  const { certPem: cert, keyPem: key } = clientCertificate!;
+  const asked = request({
+    ...{ host, port, ca, cert, key, method, path },
+    headers: { 'impersonate-user': user, 'content-type': type },
+  });
+  asked.end(JSON.stringify(body));
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  const { message = '' } = JSON.parse(await text(answer)) as { message?: string };
+  return `${answer.statusCode} ${/cannot (\w+) resource/.exec(message)?.[1] ?? ''}`.trim();
+}
+
+const NEW = { name: 'made', namespace: 'web' };
+const APPLY = 'application/apply-patch+yaml';
+const JSON_TYPE = 'application/json';
+/** What is not there, and who may patch and update it, but not create it. */
+const MAKING: readonly (readonly [string, string, string, Record<string, unknown>])[] = [
+  ['', 'configmaps', 'ConfigMap', {}],
+  ['', 'services', 'Service', { spec: { ports: [{ port: 80 }] } }],
+  ['', 'endpoints', 'Endpoints', {}],
+  ['', 'limitranges', 'LimitRange', { spec: { limits: [] } }],
+  ['coordination.k8s.io', 'leases', 'Lease', { spec: {} }],
+  ['rbac.authorization.k8s.io', 'roles', 'Role', { rules: [] }],
+  ['', 'secrets', 'Secret', {}],
+];
+
+it.each(MAKING)(
+  'an apply of what is not there is asked for as create; a PUT where that is read so: %s/%s',
+  async (apiGroup, resource, kind, rest) => {
+    const user = `making-${randomUUID()}`;
+    const narrowing = Narrowing.parse({ verbs: ['patch', 'update'] });
+    for (const object of equalRbac(user, kube.rulesOf['cluster-admin'], narrowing)) await kube.objects.create(object);
+    const root = apiGroup === '' ? '/api/v1' : `/apis/${apiGroup}/v1`;
+    const path = `${root}/namespaces/web/${resource}/made`;
+    const body = { apiVersion: apiGroup === '' ? 'v1' : `${apiGroup}/v1`, kind, metadata: NEW, ...rest };
+    const apply = { method: 'PATCH', path: `${path}?fieldManager=test`, type: APPLY, body } as const;
+    await eventually(async () => expect(await writeAs(user, apply)).toBe('403 create'));
+    const put = await writeAs(user, { method: 'PUT', path, type: JSON_TYPE, body });
+    const read = readAttributes('PUT', path, [JSON_TYPE]);
+    expect([put, read]).toMatchObject(
+      put === '403 create' ? [put, { mayCreate: 'put' }] : ['404', expect.not.objectContaining({ mayCreate: 'put' })],
+    );
+  },
+);
 
 const CORP_DEV = { kind: 'group', name: 'corp:dev' } as const;
 let people = 0;
