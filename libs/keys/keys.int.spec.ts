@@ -88,7 +88,7 @@ describe('the CA', () => {
 
   it('cannot be opened without its master key, with another, or with one that others can read', async () => {
     const saved = await readFile(masterKeyFile, 'utf8');
-    await chmod(masterKeyFile, 0o640);
+    await chmod(masterKeyFile, 0o604);
     await expect(open()).rejects.toThrow(/chmod 600/);
     await rm(masterKeyFile);
     await expect(open()).rejects.toThrow(/is missing/);
