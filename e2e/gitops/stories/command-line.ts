@@ -75,7 +75,8 @@ describe('the command line, before the real services', () => {
     const kept = await running.stack.cli(['catalog', 'rm', 'catalog', '--yes']);
     expect([kept.code, kept.stderr]).toEqual([1, expect.stringContaining('fairlead gitops list') as string]);
     expect(await fairlead(running.stack, 'gitops', 'unassign', 'shop', '--yes')).toBe('assignment shop removed\n');
-    await fairlead(running.stack, 'catalog', 'rm', 'catalog', '--yes');
+    // Its cluster follows it until gitops has told the cluster something else.
+    await eventually(() => fairlead(running.stack, 'catalog', 'rm', 'catalog', '--yes'), { timeoutMs: 30_000 });
     await fairlead(running.stack, 'bundle', 'rm', 'v2.3.0', '--tool', 'flux', '--yes');
     expect(await fairlead(running.stack, 'git-host', 'rm', 'old', '--yes')).toBe('Git host old forgotten\n');
   });
