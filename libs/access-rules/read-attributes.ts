@@ -33,8 +33,8 @@ const APPLY = /\bapplication\/apply-patch\b/i;
 
 /**
  * What a request asks a kube-apiserver for, read from its method and its target (path and query, as they are sent) as apiserver's RequestInfoFactory
- * (k8s.io/apiserver 0.34) reads them. `contentTypes`: of its body, all that it names. INVALID_ARGUMENT for a target, or a method, that another reader could take for something else: HTTP/2 carries `get`, which is no `GET`,
- * and whoever sends it on may write it in capitals (Node does).
+ * (k8s.io/apiserver 0.34) reads them. `contentTypes`: of its body, all that it names. INVALID_ARGUMENT for a target, or a method, that another reader could
+ * take for something else: HTTP/2 carries `get`, which is no `GET`, and whoever sends it on may write it in capitals (Node does).
  */
 export function readAttributes(
   method: string,

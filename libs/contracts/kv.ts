@@ -175,6 +175,6 @@ export type GitHostEntry = z.infer<typeof GitHostEntry>;
 
 export const routeKeys = {
   gateway: (credential: string, instance: string): string => `gateway.${credential}.${instance}`,
-  session: (credential: string, lease: LinkRoute): string =>
-    `session.${credential}.${lease.gatewayInstance}.${lease.tenantId}.${lease.clusterId}.${lease.sessionId}`,
+  session: (credential: string, route: LinkRoute): string =>
+    `session.${credential}.${route.gatewayInstance}.${route.tenantId}.${route.clusterId}.${route.sessionId}`,
 } as const;

@@ -48,6 +48,8 @@ describe('checkNewGrant', () => {
     ['a client with a narrowing', { ...ofClient, targets: ['10.0.0.0/8:9100'], narrowing: { verbs: ['get'] } }],
     ['a target that is none', { ...ofClient, targets: ['10.0.0.1/8:9100'] }],
     ['a denial of some targets', { ...ofClient, effect: 'deny', targets: ['10.0.0.0/8:9100'] }],
+    // Lists of revoked statements have no room for it, and one that cannot be made tells agents nothing.
+    ['a name too long as a user', { subject: { kind: 'workload', name: 'w'.repeat(250) } }],
     ['an administrator of some clusters', { role: 'administrator', clusters: { names: ['a'] } }],
     ['a narrowed administrator', { role: 'administrator', narrowing: { verbs: ['get'] } }],
     ['an administrator with groups', { role: 'administrator', groups: ['team-a'] }],

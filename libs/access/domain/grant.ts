@@ -3,6 +3,7 @@ import {
   grantsKeys,
   isApiRole,
   isInForce,
+  UserName,
   userOfSubject,
   type ApiRole,
   type Grant,
@@ -16,8 +17,6 @@ import { parseTargetRule } from '@fairlead/targets';
 
 /** Of one subject, in force or not yet. */
 export const MAX_GRANTS = 256;
-/** Of a user's name in statements, in lists of revoked ones and in clusters. */
-const MAX_USER = 256;
 /** As JSON, so that an event of it, and a page with it, can be sent. */
 const MAX_GRANT_BYTES = 16_384;
 /** Of all that doors know of one subject: less than a bucket takes, whatever a later version adds to it. */
@@ -35,9 +34,9 @@ export function checkNewGrant(grant: NewGrant, now: Date): void {
   }
 }
 
+/** As statements and lists of revoked ones carry it, which is with what comes before the names of its kind. */
 function wrongName({ subject }: NewGrant): string | null {
-  const tooMany = userOfSubject(subject).length - MAX_USER;
-  return tooMany > 0 ? `the name of the ${subject.kind} is too long by ${tooMany} characters` : null;
+  return UserName.safeParse(userOfSubject(subject)).success ? null : `the name of the ${subject.kind} is too long`;
 }
 
 function wrongRole(grant: NewGrant): string | null {

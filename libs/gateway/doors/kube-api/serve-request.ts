@@ -107,7 +107,10 @@ export function admitRequest(
   return admission;
 }
 
-/** HTTP/2 carries any word, and Node's client, which takes it on, writes it in capitals: what is decided about would be another request than what is sent. */
+/**
+ * HTTP/2 carries any word, and Node's client, which takes it on, writes it in capitals: what is decided about, and put on record, would be another request than what is
+ * sent. Nobody is let off, not even who needs no grant, for whom a request that cannot be read goes on.
+ */
 function assertInCapitals(method: string): void {
   if (method !== method.toUpperCase())
     throw new FairleadError('INVALID_ARGUMENT', 'the method of a request is written in capitals: GET, and not get');
