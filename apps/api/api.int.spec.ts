@@ -21,7 +21,13 @@ let token: string;
 
 beforeAll(async () => {
   scratch = await scratchDir();
-  stack = await startStack({ stateDir: scratch.file('state'), basePort: 0, demo: false, logLevel: 'debug' });
+  stack = await startStack({
+    stateDir: scratch.file('state'),
+    basePort: 0,
+    demo: false,
+    logLevel: 'debug',
+    durable: false,
+  });
   agent = new Agent({ connect: { ca: await readFile(stack.api.caFile, 'utf8') } });
   token = (await readFile(stack.api.adminTokenFile, 'utf8')).trim();
 });

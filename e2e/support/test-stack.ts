@@ -21,6 +21,7 @@ export async function startTestStack(options: Partial<StackOptions> = {}): Promi
     basePort: 0,
     restart: false,
     leaseSeconds: 3,
+    durable: false,
     log: (event) => {
       if (event.kind === 'died') console.error(`${event.process} died: ${event.how}`);
     },

@@ -19,7 +19,7 @@ const planted: string[] = [];
 
 beforeAll(async () => {
   stateDir = await scratchStateDir();
-  stack = await startStack({ stateDir, basePort: 0, restart: false });
+  stack = await startStack({ stateDir, basePort: 0, restart: false, durable: false });
   scan = new SecretScan();
 });
 afterAll(async () => {

@@ -35,7 +35,7 @@ let reader: NatsConnection;
 
 beforeAll(async () => {
   scratch = await scratchDir();
-  postgres = await startPostgres({ dataDir: scratch.file('pg'), log: () => undefined });
+  postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
   nats = await startSecuredNats(scratch.path);
   reader = await nats.connect({ role: 'operator', credential: 'operator' });
   const schema = { service: 'registration', entities: [OutboxRow], migrations: [Outbox1700000000001] };

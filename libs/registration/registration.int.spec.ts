@@ -64,7 +64,7 @@ const gone = new Set<string>();
 
 beforeAll(async () => {
   authority = await testAuthority();
-  fixture = await registrationFixture({ durable: true });
+  fixture = await registrationFixture();
   nats = await startSecuredNats(fixture.scratch.path);
   connection = await nats.connect(source);
   database = await fixture.open();

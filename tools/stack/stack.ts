@@ -53,6 +53,8 @@ export interface StackOptions {
   readonly agentImage?: string;
   /** Of our own processes. Default `info`. */
   readonly logLevel?: string;
+  /** False: Postgres does not wait for the disk. What it confirmed outlives a killed server, not a machine that stops. Default true. */
+  readonly durable?: boolean;
 }
 
 export interface GatewayAddresses {

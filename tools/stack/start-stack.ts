@@ -78,6 +78,7 @@ function withDefaults(options: StackOptions): Resolved {
     agentMain: options.agentMain ?? entryOf('agent'),
     advertise: options.advertise ?? '127.0.0.1',
     agentImage: options.agentImage ?? AGENT_IMAGE,
+    durable: options.durable ?? true,
   };
 }
 
@@ -133,7 +134,8 @@ async function startInfrastructure(
   const authorizationConfig = prepareNatsCredentials(state, gateways);
   const nats = natsUnit(state, { port: ports.nats, tls: tls.nats, authorizationConfig }, log);
   const accessConfig = databaseAccessConfig();
-  const postgres = postgresUnit(state, { port: ports.postgres, tls: tls.postgres, accessConfig }, log);
+  const { durable } = options;
+  const postgres = postgresUnit(state, { port: ports.postgres, tls: tls.postgres, accessConfig, durable }, log);
   await Promise.all([group.start(nats, 'infrastructure'), group.start(postgres, 'infrastructure')]);
   const natsUrl = nats.info.url;
   const databaseUrl = postgres.info.adminUrl;

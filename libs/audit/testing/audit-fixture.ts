@@ -76,7 +76,9 @@ export interface AuditFixture extends AsyncDisposable {
 export async function auditFixture(): Promise<AuditFixture> {
   await using stack = new AsyncDisposableStack();
   const scratch = stack.use(await scratchDir());
-  const postgres = stack.use(await startPostgres({ dataDir: scratch.file('pg'), log: () => undefined }));
+  const postgres = stack.use(
+    await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined }),
+  );
   const nats = stack.use(await startSecuredNats(scratch.path));
   const schema = { service: 'audit', entities: AUDIT_ENTITIES, migrations: AUDIT_MIGRATIONS };
   const databases = stack.use(await serviceDatabase(postgres.info.adminUrl, schema));

@@ -35,11 +35,12 @@ export interface RegistrationFixture extends AsyncDisposable {
   open(migrations?: typeof REGISTRATION_MIGRATIONS): Promise<DataSource>;
 }
 
-/** `durable`: what was committed outlives a killed Postgres. */
-export async function registrationFixture({ durable = false } = {}): Promise<RegistrationFixture> {
+export async function registrationFixture(): Promise<RegistrationFixture> {
   await using stack = new AsyncDisposableStack();
   const scratch = stack.use(await scratchDir());
-  const postgres = stack.use(await startPostgres({ dataDir: scratch.file('pg'), durable, log: () => undefined }));
+  const postgres = stack.use(
+    await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined }),
+  );
   const schema = { service: 'registration', entities: REGISTRATION_ENTITIES, migrations: REGISTRATION_MIGRATIONS };
   const { migrated } = stack.use(await serviceDatabase(postgres.info.adminUrl, schema));
   const owned = stack.move();

@@ -57,7 +57,9 @@ export async function serviceProcesses<Service extends string>(
 ): Promise<ServiceProcesses<Service>> {
   await using parts = new AsyncDisposableStack();
   const scratch = parts.use(await scratchDir());
-  const postgres = parts.use(await startPostgres({ dataDir: scratch.file('pg'), log: () => undefined }));
+  const postgres = parts.use(
+    await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined }),
+  );
   const nats = parts.use(await startSecuredNats(scratch.path));
   const accounts = services.map((service) => ({ service, password: `a-password-of-${service}-0123456789` }));
   await provisionDatabase(postgres.info.adminUrl, { services: accounts });

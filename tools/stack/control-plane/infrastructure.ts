@@ -27,7 +27,7 @@ export function natsUnit(
 /** Postgres, which admits each service to its database only. */
 export function postgresUnit(
   state: StateDir,
-  { port, tls, accessConfig }: Server & { readonly accessConfig: string },
+  { port, tls, accessConfig, durable }: Server & { readonly accessConfig: string; readonly durable: boolean },
   log: StackLog,
 ): ComponentUnit<PostgresInfo> {
   const dataDir = state.file('postgres');
@@ -36,7 +36,7 @@ export function postgresUnit(
   return componentUnit({
     name: 'postgres',
     logPaths: [logPath],
-    start: (signal) => startPostgres({ dataDir, port, tls, accessConfig, log: progress(log), signal }),
+    start: (signal) => startPostgres({ dataDir, port, tls, accessConfig, durable, log: progress(log), signal }),
   });
 }
 
