@@ -27,6 +27,7 @@ async function main(): Promise<void> {
   for (let user = 0; user < USERS; user += AT_ONCE) {
     await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => grant(access, user + i, grantsOf(user + i))));
   }
+  await putKv(access, BUCKETS.grants, grantsKeys.complete, {});
   const replicas = REPLICAS.map((credential) => {
     const replica = fork(new URL('replica.js', import.meta.url), {
       // As a gateway runs.

@@ -485,6 +485,11 @@ describe('the bucket', () => {
       await snapshot.close();
       return new Map(snapshot.entries());
     };
+    // As doors follow it: a grant must not be there without the denial that takes it back.
+    const gone: string[] = [];
+    const onChange = (key: string, entry: unknown): void => void (entry === undefined && gone.push(key));
+    const atDoors = watchBucket(reader, BUCKETS.grants, GrantsEntry, { completeKey: grantsKeys.complete, onChange });
+    await atDoors.loaded;
     await fresh();
     expect((await contents()).size).toBe(0);
     await eventually(async () => expect(await contents()).toEqual(before), { timeoutMs: 60_000 });
@@ -494,6 +499,10 @@ describe('the bucket', () => {
     projection = new KeyedProjection({ database, nats: connection, logger: silentLogger, bucket: GRANTS_BUCKET });
     await eventually(async () => expect(await contents()).toEqual(before), { timeoutMs: 60_000 });
     await eventually(() => expect(projection.synced).toBe(true));
+    const syncedMs = Date.now();
+    await eventually(() => expect(atDoors.lastSyncedAtMs).toBeGreaterThan(syncedMs), { timeoutMs: 60_000 });
+    expect([new Map(atDoors.entries()), gone]).toEqual([before, []]);
+    await atDoors.close();
   });
 
   it('hears after NATS was away what was committed meanwhile', async () => {

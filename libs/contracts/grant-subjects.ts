@@ -50,4 +50,6 @@ export const grantsKeys = {
   subject: (tenantId: string, subject: Subject): string => `${tenantId}.subject.${subjectHash(subject)}`,
   /** Null: every cluster of the tenant. */
   lockdown: (tenantId: string, clusterId: string | null): string => `${tenantId}.lockdown.${clusterId ?? 'all'}`,
+  /** Of no tenant: it is there once all the others are. */
+  complete: 'complete',
 } as const;

@@ -24,6 +24,8 @@ const PARALLEL = 64;
 /** A bucket that is too large to be made from its tables at each change. */
 export interface KeyedBucket {
   readonly bucket: string;
+  /** Written once all the others are there: a bucket that was lost is not taken for whole while it is filled again. */
+  readonly completeKey: string;
   /** The values of these keys by the tables; what is left out is to be no key of the bucket. */
   readonly valuesOf: (manager: EntityManager, keys: readonly string[]) => Promise<ReadonlyMap<string, unknown>>;
   /** The next keys that have a value, after this one in an order that never changes; fewer than the limit are the last ones. */
@@ -95,6 +97,8 @@ export class KeyedProjection implements AsyncDisposable {
   }
 
   #observe(key: string, digest: string | undefined): void {
+    // The next round looks whether it is there, after all else.
+    if (key === this.#options.bucket.completeKey) return;
     if (!this.#snapshot.isLoaded || this.#desired.get(key) === digest) return;
     this.#suspect.add(key);
     this.poke();
@@ -120,6 +124,7 @@ export class KeyedProjection implements AsyncDisposable {
     if (!this.#snapshot.isLoaded) return false;
     if (this.#sweep === null && performance.now() >= this.#sweepAtMs) this.#sweep = { after: '', seen: new Set() };
     if (this.#sweep !== null) return this.#sweepOn(this.#sweep);
+    await this.#sayComplete();
     if (!this.synced) this.#options.logger.info('projection.synced', { bucket: this.#options.bucket.bucket });
     this.synced = true;
     return false;
@@ -155,10 +160,17 @@ export class KeyedProjection implements AsyncDisposable {
     for (const key of keys) sweep.seen.add(key);
     sweep.after = keys.at(-1) ?? sweep.after;
     if (keys.length === PIECE) return true;
-    for (const [key] of this.#snapshot.entries()) if (!sweep.seen.has(key)) this.#suspect.add(key);
+    for (const [key] of this.#snapshot.entries()) {
+      if (key !== this.#options.bucket.completeKey && !sweep.seen.has(key)) this.#suspect.add(key);
+    }
     this.#sweep = null;
     this.#sweepAtMs = performance.now() + SWEEP_EVERY_MS;
     return true;
+  }
+
+  async #sayComplete(): Promise<void> {
+    const { nats, bucket } = this.#options;
+    if (this.#snapshot.get(bucket.completeKey) === undefined) await putKv(nats, bucket.bucket, bucket.completeKey, {});
   }
 
   #inTurn<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {

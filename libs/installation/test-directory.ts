@@ -72,6 +72,7 @@ export async function testDirectory({ registration: nc, access, keys }: Director
     await countRevocations();
   };
   await countRevocations();
+  await put(access, BUCKETS.grants, grantsKeys.complete, {});
   const tokenKeys = new Map<string, string>();
   const putClient = (entry: ClientEntry): Promise<void> => put(nc, BUCKETS.clients, `default.${entry.clientId}`, entry);
   const putToken = async (

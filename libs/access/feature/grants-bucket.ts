@@ -1,4 +1,4 @@
-import { BUCKETS, type Grant, type GrantsEntry } from '@fairlead/contracts';
+import { BUCKETS, grantsKeys, type Grant, type GrantsEntry } from '@fairlead/contracts';
 import type { KeyedBucket } from '@fairlead/events';
 import type { EntityManager } from 'typeorm';
 import { keyOf, subjectEntry } from '../domain/grant.js';
@@ -8,6 +8,7 @@ import { lockdownKeysAfter, lockdownsOfKeys, type StoredLockdown } from '../stor
 /** What doors decide by: the grants of each subject, and lockdowns. */
 export const GRANTS_BUCKET: KeyedBucket = {
   bucket: BUCKETS.grants,
+  completeKey: grantsKeys.complete,
   valuesOf: async (manager, keys) => {
     const values = new Map<string, GrantsEntry>();
     for (const [key, grants] of bySubject(await grantsOfKeys(manager, keys))) {

@@ -29,7 +29,7 @@ export async function takeBatch(
   const { fresh, sequence } = advance({ mark: locked.mark, missing }, came);
   const read = fresh.flatMap((range) => recordsIn(batch, range));
   runtime.counts.repeated('audit', batch.records.length - read.length);
-  const announcements = [...announceEpoch(locked, now), ...announceFilled(locked, fresh, now)];
+  const announcements = announceFilled(locked, fresh, now);
   const about = announcements.length > 0 ? await toEveryLog(manager, announcements) : [];
   const own = read.map((each) => entryOf(each, locked, now));
   const entries = [...about, ...own, ...(await toOtherLogs(manager, own, sumsOfLost(read, locked, now)))];
@@ -88,15 +88,6 @@ function isOfAnybody(record: AuditRecord | null): record is Extract<AuditRecord,
 /** Between which numbers they are. */
 function span(numbered: readonly { readonly seq: number }[]): { from: number | undefined; to: number | undefined } {
   return { from: numbered[0]?.seq, to: numbered.at(-1)?.seq };
-}
-
-/** A spool that began anew: what it had and never handed on is lost, and nobody knows how much that was, unless its gateway had said that there was nothing. */
-function announceEpoch({ producer, epoch, begins }: LockedProducer, now: Date): NewEntry[] {
-  const after = begins?.after;
-  if (!after || after.ended) return [];
-  const action = `${producer} began a new spool; of the one before, nothing came after number ${after.mark}`;
-  const body = { state: 'new-epoch', producer, epoch, previousEpoch: after.epoch, previousMark: after.mark };
-  return [ownEntry('gap', { tenantId: DEFAULT_TENANT, at: now, source: AUDIT_SOURCE, action, body })];
 }
 
 /** Of numbers of which the log says that they are missing. */

@@ -12,8 +12,8 @@ export interface LockedProducer {
   readonly epoch: string;
   readonly mark: number;
   readonly gaps: readonly StoredGap[];
-  /** It was not known before; and the epoch of this producer that was the newest until now. */
-  readonly begins: { readonly after: EpochBefore | null } | null;
+  /** The epoch that was this producer's newest until this one came, as it is now; null once the log tells of it, and if there was none. */
+  readonly after: EpochBefore | null;
 }
 
 export interface EpochBefore {
@@ -29,25 +29,27 @@ export async function lockProducer(
   epoch: string,
   now: Date,
 ): Promise<LockedProducer> {
-  const made = (await manager.query(
-    `insert into producers (producer, epoch, first_at, last_at) values ($1, $2, $3, $3)
-     on conflict do nothing returning 1`,
+  await manager.query(
+    `insert into producers (producer, epoch, first_at, last_at, untold_after) values ($1, $2, $3, $3,
+       (select epoch from producers where producer = $1 and epoch <> $2 order by first_at desc, epoch limit 1))
+     on conflict do nothing`,
     [producer, epoch, now],
-  )) as unknown[];
-  const [row] = (await manager.query('select mark from producers where producer = $1 and epoch = $2 for update', [
-    producer,
-    epoch,
-  ])) as { mark: string }[];
-  const begins = made.length > 0 ? { after: await newestBefore(manager, producer, epoch) } : null;
-  return { producer, epoch, mark: Number(row?.mark ?? 0), gaps: await gapsOf(manager, producer, epoch), begins };
+  );
+  const [row] = (await manager.query(
+    'select mark, untold_after from producers where producer = $1 and epoch = $2 for update',
+    [producer, epoch],
+  )) as { mark: string; untold_after: string | null }[];
+  const after = await findEpoch(manager, producer, row?.untold_after ?? null);
+  return { producer, epoch, mark: Number(row?.mark ?? 0), gaps: await gapsOf(manager, producer, epoch), after };
 }
 
-async function newestBefore(manager: EntityManager, producer: string, epoch: string): Promise<EpochBefore | null> {
-  const [row] = (await manager.query(
-    'select epoch, mark, ended from producers where producer = $1 and epoch <> $2 order by first_at desc, epoch limit 1',
-    [producer, epoch],
-  )) as { epoch: string; mark: string; ended: boolean }[];
-  return row ? { epoch: row.epoch, mark: Number(row.mark), ended: row.ended } : null;
+async function findEpoch(manager: EntityManager, producer: string, epoch: string | null): Promise<EpochBefore | null> {
+  if (epoch === null) return null;
+  const [row] = (await manager.query('select mark, ended from producers where producer = $1 and epoch = $2', [
+    producer,
+    epoch,
+  ])) as { mark: string; ended: boolean }[];
+  return row ? { epoch, mark: Number(row.mark), ended: row.ended } : null;
 }
 
 async function gapsOf(manager: EntityManager, producer: string, epoch: string): Promise<StoredGap[]> {
@@ -102,22 +104,26 @@ function sameRange(gap: NumberRange | undefined, from: number, to: number): bool
   return gap?.from === from && gap.to === to;
 }
 
-/** Epochs with gaps that were found before then and are in no log yet. */
+/** Epochs that came before then and were not the first, or have gaps that were found before then, where no log tells of it yet. */
 export async function epochsToAnnounce(
   manager: EntityManager,
   before: Date,
 ): Promise<{ producer: string; epoch: string }[]> {
   return (await manager.query(
-    'select distinct producer, epoch from gaps where not announced and found_at <= $1 order by 1, 2 limit 100',
+    `select producer, epoch from gaps where not announced and found_at <= $1
+     union select producer, epoch from producers where untold_after is not null and first_at <= $1
+     order by 1, 2 limit 100`,
     [before],
   )) as { producer: string; epoch: string }[];
 }
 
+/** These gaps, and which epoch it came after. */
 export async function markAnnounced(
   manager: EntityManager,
   { producer, epoch }: LockedProducer,
   announced: readonly NumberRange[],
 ): Promise<void> {
+  await manager.query('update producers set untold_after = null where producer = $1 and epoch = $2', [producer, epoch]);
   await manager.query(
     'update gaps set announced = true where producer = $1 and epoch = $2 and first_number = any($3::bigint[])',
     [producer, epoch, announced.map(({ from }) => from)],

@@ -218,6 +218,34 @@ it('reconciles after a restart that lost the data', async () => {
   await snapshot.close();
 });
 
+it('keeps what it knew of a bucket that was lost until its owner says that all is there again', async () => {
+  const gone: string[] = [];
+  const onChange = (key: string, value: unknown): void => void (value === undefined && gone.push(key));
+  await eventually(() => put('default.kept', 1), { timeoutMs: 60_000 });
+  await put('default.given.up', 1);
+  const snapshot = watchBucket(reader, bucket, Entry, { onChange, completeKey: 'complete' });
+  await eventually(() => expect(snapshot.get('default.kept')).toEqual({ n: 1 }));
+  expect([snapshot.isLoaded, snapshot.lastSyncedAtMs]).toEqual([false, null]);
+  await putKv(writer, bucket, 'complete', {});
+  await snapshot.loaded;
+  expect(snapshot.get('complete')).toBeUndefined();
+  const admin = await nats.connect(operator);
+  await (await jetstreamManager(admin)).streams.delete(`KV_${bucket}`);
+  await provisionJetStream(admin);
+  await put('default.late', 1);
+  // So the new bucket is followed, and was read.
+  await eventually(() => expect(snapshot.get('default.late')).toEqual({ n: 1 }), { timeoutMs: 60_000 });
+  await put('default.kept', 2);
+  await eventually(() => expect(snapshot.get('default.kept')).toEqual({ n: 2 }));
+  expect([snapshot.get('default.given.up'), gone]).toEqual([{ n: 1 }, []]);
+  const staleMs = snapshot.lastSyncedAtMs;
+  await putKv(writer, bucket, 'complete', {});
+  await eventually(() => expect(gone).toContain('default.given.up'));
+  expect(contents(snapshot)).toEqual({ 'default.kept': { n: 2 }, 'default.late': { n: 1 } });
+  await eventually(() => expect(snapshot.lastSyncedAtMs).toBeGreaterThan(staleMs!));
+  await snapshot.close();
+});
+
 it('loads once the bucket exists', async () => {
   const admin = await nats.connect(operator);
   await (await jetstreamManager(admin)).streams.delete(`KV_${bucket}`);

@@ -35,6 +35,11 @@ export interface WatchBucketOptions<T> {
    * key is gone, for the bucket's owner, who writes it again.
    */
   readonly unreadable?: 'keep' | 'drop';
+  /**
+   * The key that the bucket's owner writes once all the others are there. A bucket without it does not count as read: `loaded` waits for it, and what
+   * was known of a bucket that was lost stays until it is filled again. It is not served itself. Default: a bucket is whole as it is.
+   */
+  readonly completeKey?: string;
   /** Called, with `keep`, for a key that has an entry which cannot be read, and no value from before. `onChange` tells when that is over. It must not throw. */
   readonly onUnread?: (key: string) => void;
   readonly logger?: Logger;
@@ -43,7 +48,7 @@ export interface WatchBucketOptions<T> {
 
 /**
  * Keeps a bucket in memory. After an outage of NATS, or when the bucket was made anew, the whole bucket is read again and
- * what is no longer in it is dropped; until then the last state stays. Entries that do not match the schema, or are larger than 64 KiB, are logged,
+ * what is no longer in it is dropped; until then the last state stays, and with `completeKey` until the bucket was filled again. Entries that do not match the schema, or are larger than 64 KiB, are logged,
  * never served, and take nothing away (see `unreadable`). Returns at once; await `loaded`.
  */
 export function watchBucket<T>(
@@ -129,23 +134,38 @@ class BucketWatch<T> implements KvSnapshot<T> {
   }
 
   async #follow(onHealthy: () => void): Promise<void> {
+    const { completeKey, keys = '>' } = this.options;
     const seen = new Set<string>();
+    let read = false;
+    let complete = completeKey === undefined;
     let whole = false;
+    const lookWhole = (): void => {
+      if (whole || !read || !complete) return;
+      whole = true;
+      for (const key of [...this.#entries.keys(), ...this.#unread]) if (!seen.has(key)) this.#drop(key);
+      seen.clear();
+      this.#announceLoaded();
+    };
     const events = {
       onEntry: (key: string, value: Uint8Array | null): void => {
+        if (key === completeKey) {
+          complete ||= value !== null;
+          lookWhole();
+          return;
+        }
         if (!whole) seen.add(key);
         this.#take(key, value);
       },
       onLoaded: (): void => {
-        whole = true;
-        for (const key of [...this.#entries.keys(), ...this.#unread]) if (!seen.has(key)) this.#drop(key);
-        seen.clear();
-        this.#announceLoaded();
+        read = true;
+        lookWhole();
         onHealthy();
       },
-      onSynced: (): void => void (this.lastSyncedAtMs = Date.now()),
+      onSynced: (): void => {
+        if (whole) this.lastSyncedAtMs = Date.now();
+      },
     };
-    const options = { signal: this.#signal, inboxPrefix: inboxPrefixOf(this.nc), keys: this.options.keys ?? '>' };
+    const options = { signal: this.#signal, inboxPrefix: inboxPrefixOf(this.nc), keys };
     await followBucket(this.nc, this.bucket, events, options);
   }
 

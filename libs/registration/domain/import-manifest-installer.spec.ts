@@ -92,7 +92,9 @@ describe('the manifest of an installer', () => {
   it('lets nobody in, and it out to names and API servers only', () => {
     const { ingress, egress, policyTypes, podSelector } = objectIn(own, 'NetworkPolicy', 'fairlead-installer').spec;
     expect([ingress, policyTypes]).toEqual([[], ['Ingress', 'Egress']]);
-    expect(egress.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([53, 53, 443, 6443, 8443, 16_443]);
+    expect(egress.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([
+      53, 5353, 53, 5353, 443, 6443, 8443, 16_443,
+    ]);
     expect(podSelector.matchLabels).toEqual(deployment.spec.selector.matchLabels);
     expect(deployment.spec.template.metadata.labels).toMatchObject(podSelector.matchLabels);
   });

@@ -6,7 +6,7 @@ import {
   type InstallerManifestInput,
   type KubernetesDocument,
 } from './import-manifest-names.js';
-import { CONTAINER, POD } from './import-manifest-pods.js';
+import { CONTAINER, DNS_PORTS, POD } from './import-manifest-pods.js';
 import { RBAC, binding, serviceAccount } from './import-manifest-rights.js';
 import { namespaceOf, placement, podMetadata } from './import-manifest-values.js';
 
@@ -83,7 +83,7 @@ function handoverRole(namespace: string): KubernetesDocument {
 
 /** In: nothing. Out: names, and the API server. */
 function networkPolicy(namespace: string): KubernetesDocument {
-  const dns = ['UDP', 'TCP'].map((protocol) => ({ protocol, port: 53 }));
+  const dns = ['UDP', 'TCP'].flatMap((protocol) => DNS_PORTS.map((port) => ({ protocol, port })));
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',

@@ -12,6 +12,9 @@ export const POD = {
   securityContext: { runAsNonRoot: true, runAsUser: user, runAsGroup: user, fsGroup: user, seccompProfile },
 } as const;
 
+/** Where pods of the cluster's DNS listen: most, and OpenShift's. Policies are judged by a pod's own port, behind its Service's. */
+export const DNS_PORTS = [53, 5353];
+
 /** Of each container of ours; what it writes, it keeps in the cluster's API. */
 export const CONTAINER = {
   resources: AGENT_RESOURCES,

@@ -10,7 +10,7 @@ import {
   type ImportManifestInput,
   type KubernetesDocument,
 } from './import-manifest-names.js';
-import { CONTAINER, POD } from './import-manifest-pods.js';
+import { CONTAINER, DNS_PORTS, POD } from './import-manifest-pods.js';
 import {
   agentAnnotations,
   agentEnvironment,
@@ -210,7 +210,7 @@ function networkPolicy(input: ImportManifestInput): KubernetesDocument {
       podSelector: { matchLabels: SELECTOR },
       policyTypes: ['Ingress', 'Egress'],
       ingress: [{ ports: [{ protocol: 'TCP', port: 'health' }] }, ...egressIngress(input)],
-      egress: [{ ports: [{ protocol: 'UDP', port: 53 }] }, { ports: [{ protocol: 'TCP' }] }],
+      egress: [{ ports: DNS_PORTS.map((port) => ({ protocol: 'UDP', port })) }, { ports: [{ protocol: 'TCP' }] }],
     },
   };
 }

@@ -201,7 +201,9 @@ describe('renderImportManifest', () => {
   });
 
   it('lets the agent dial any TCP port: its own rules say which', () => {
-    expect(objectIn(manifest, 'NetworkPolicy').spec.egress).toContainEqual({ ports: [{ protocol: 'TCP' }] });
+    const { egress } = objectIn(manifest, 'NetworkPolicy').spec;
+    expect(egress).toContainEqual({ ports: [{ protocol: 'TCP' }] });
+    expect(egress).toContainEqual({ ports: [53, 5353].map((port) => ({ protocol: 'UDP', port })) });
   });
 
   it('restarts the agent when the token changes, and only then', () => {
