@@ -22,6 +22,8 @@ const Environment = z
     FAIRLEAD_CREDENTIAL: credentialOf('api'),
     FAIRLEAD_HEALTH_LISTEN: hostPort.optional(),
     FAIRLEAD_API_LISTEN: hostPort.transform(splitHostPort),
+    /** A replica that stops goes on accepting for so long: until a load balancer saw that it is not ready. */
+    FAIRLEAD_API_GRACE_SECONDS: z.coerce.number().min(0).max(300).default(3),
     /** Load balancers, as addresses or blocks of them (CIDR): each connection from there has to begin with a header of the PROXY protocol, version 2, and is its client's from then on. None: a header is believed of nobody. */
     FAIRLEAD_PROXY_PROTOCOL_FROM: networkList.default([]),
     FAIRLEAD_PUBLIC_URL: httpsUrl,

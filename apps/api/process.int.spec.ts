@@ -56,6 +56,7 @@ async function startProcess(env: Record<string, string> = {}): Promise<ApiProces
       FAIRLEAD_API_LISTEN: `127.0.0.1:${port}`,
       FAIRLEAD_PUBLIC_URL: `https://127.0.0.1:${port}`,
       FAIRLEAD_API_SERVING_NAMES: '127.0.0.1',
+      FAIRLEAD_API_GRACE_SECONDS: '0',
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -100,6 +101,29 @@ it('waits for keys, says so, serves once it has a certificate, and ends well', a
   });
   expect(await running.terminate()).toBe(0);
   expect(running.log()).toContain('"event":"api.stopping"');
+});
+
+it('goes on answering for as long as load balancers need to notice that it stops, and ends the connections', async () => {
+  services.push(await serveScript(nats, script));
+  const running = await startProcess({ FAIRLEAD_API_GRACE_SECONDS: '5' });
+  await eventually(async () => expect(await readiness(running)).toMatchObject({ status: 200 }));
+  await using stack = new AsyncDisposableStack();
+  const ca = script.authority.root.certificatePem;
+  const standing = stack.adopt(new Agent({ connect: { ca } }), (open) => open.close());
+  const ask = async (dispatcher: Agent) => {
+    const { statusCode, headers, body } = await request(`${running.url}/readyz`, { dispatcher });
+    await body.dump();
+    return [statusCode, headers['connection']];
+  };
+  expect(await ask(standing)).toEqual([200, 'keep-alive']);
+  const ended = running.terminate();
+  await eventually(() => expect(running.log()).toContain('"event":"api.stopping"'));
+  expect(await readiness(running)).toMatchObject({ status: 503 });
+  // On a connection that stands, and on a new one.
+  expect(await ask(standing)).toEqual([503, 'close']);
+  const coming = stack.adopt(new Agent({ connect: { ca } }), (open) => open.close());
+  expect(await ask(coming)).toEqual([503, 'close']);
+  expect(await ended).toBe(0);
 });
 
 it('tells the root of its certificates to who may run a command where it runs', async () => {

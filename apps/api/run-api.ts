@@ -6,7 +6,7 @@ import { gaugeAtScrape, type Logger, type Registry } from '@fairlead/observabili
 import { ProcessHost } from '@fairlead/service/process';
 import { certificateOrigin, type ApiConfig } from './config.js';
 
-/** Serves until the signal is aborted, then answers what is in flight and returns. */
+/** Serves until the signal is aborted, and on until load balancers have noticed; then answers what is in flight and returns. */
 export async function runApi(config: ApiConfig, logger: Logger, signal: AbortSignal): Promise<void> {
   await using host = new ProcessHost({ role: 'api', config, logger, signal });
   const { registry, readiness } = host;
@@ -27,6 +27,8 @@ export async function runApi(config: ApiConfig, logger: Logger, signal: AbortSig
   await untilAborted(signal);
   Object.assign(serving, { ok: false, detail: 'shutting down' });
   logger.info('api.stopping');
+  api.drain();
+  await systemClock.sleep(config.FAIRLEAD_API_GRACE_SECONDS * 1_000);
 }
 
 function meterCertificate(registry: Registry, tls: TlsSource): void {

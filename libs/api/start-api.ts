@@ -48,6 +48,8 @@ export interface ApiOptions extends ApiModuleOptions {
 
 export interface RunningApi extends AsyncDisposable {
   readonly port: number;
+  /** From now on each answer ends its connection: whoever comes again may reach another replica. */
+  drain(): void;
 }
 
 /** Serves the admin API over HTTPS until disposed; requests in flight are then answered first. The TLS source stays the caller's. */
@@ -65,6 +67,8 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     clientErrorHandler: refuseUnreadable,
     frameworkErrors: refuseUnroutable,
     forceCloseConnections: 'idle',
+    // What comes on a connection that stands while it closes may be answered as well.
+    return503OnClosing: false,
   });
   const app = await NestFactory.create<NestFastifyApplication>(ApiModule.with(options), adapter, {
     logger: false,
@@ -82,13 +86,22 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     if (request.principal) handshaking.admit(request.socket);
     done(null, payload);
   });
+  let draining = false;
+  fastify.addHook('onSend', (_request, reply, payload, done) => {
+    if (draining) void reply.header('connection', 'close');
+    done(null, payload);
+  });
   const serveWith = (material: TlsMaterial): void => server.setSecureContext({ ...TLS, ...material });
   options.tls.onChange(serveWith);
   // It may have been renewed since the server was made.
   serveWith(options.tls.current);
   acceptFromBalancers(server, { networks: options.balancers ?? [], onRefused: tellRefused(options.logger) });
   await app.listen(options.port, options.host);
-  return { port: (server.address() as AddressInfo).port, [Symbol.asyncDispose]: () => app.close() };
+  return {
+    port: (server.address() as AddressInfo).port,
+    drain: () => void (draining = true),
+    [Symbol.asyncDispose]: () => app.close(),
+  };
 }
 
 function tellRefused(logger: Logger): Balancers['onRefused'] {

@@ -23,4 +23,5 @@ export { requestHop, type HopAnswer, type UpstreamAnswer, type UpstreamRequest }
 export { ordinaryAnswer, switchProtocols } from './answer-upgrade.js';
 export { readStreamRequest, type StreamRequest } from './stream-request.js';
 export { tellUpstreamMs, upstreamMs } from './upstream-time.js';
+export { CLOSE_CODES, FramePosition, closeFrame } from './websocket-frames.js';
 export { protocolAsked, readUpgrade, requestUpgrade, upgradeHeaders, type Upgrade } from './upgrade.js';

@@ -26,7 +26,7 @@ spec:
   serviceAccountName: fairlead-{{ $role }}
   automountServiceAccountToken: false
   enableServiceLinks: false
-  terminationGracePeriodSeconds: {{ $own.terminationGracePeriodSeconds | default 60 }}
+  terminationGracePeriodSeconds: {{ include "fairlead.terminationSeconds" (list $root $role) }}
   {{- with $root.Values.priorityClassName }}
   priorityClassName: {{ . }}
   {{- end }}
@@ -98,6 +98,19 @@ spec:
     {{- end }}
 {{- end }}
 
+{{/* How long a pod has to end: for as long as it goes on accepting, and then 30 s. */}}
+{{- define "fairlead.terminationSeconds" -}}
+{{- $role := index . 1 -}}
+{{- $own := index (index . 0).Values $role -}}
+{{- $setting := ternary "doorGraceSeconds" "graceSeconds" (eq $role "gateway") -}}
+{{- $grace := index $own $setting | default 0 | int -}}
+{{- $seconds := $own.terminationGracePeriodSeconds | default (max 60 (add $grace 30)) | int -}}
+{{- if and (hasKey $own $setting) (lt $seconds (int (add $grace 30))) -}}
+{{- fail (printf "%s.terminationGracePeriodSeconds is %d, and %s.%s %d: a pod needs 30 s more than that, or what runs would be cut off" $role $seconds $role $setting $grace) -}}
+{{- end -}}
+{{ $seconds }}
+{{- end }}
+
 {{/* What tells the pods of one workload from all others. */}}
 {{- define "fairlead.selector" -}}
 app.kubernetes.io/name: {{ .role }}
@@ -150,6 +163,9 @@ volumeMounts:
 {{- end }}
 {{- range $listen := $row.listens }}
 - {name: {{ $listen.setting }}, value: "0.0.0.0:{{ $listen.port | int }}"}
+{{- end }}
+{{- if eq .role "api" }}
+- {name: FAIRLEAD_API_GRACE_SECONDS, value: {{ $own.graceSeconds | quote }}}
 {{- end }}
 {{- if include "fairlead.certificateOf" (list .root .role) }}
 {{- $setting := ternary "FAIRLEAD_DOOR_TLS" "FAIRLEAD_TLS" (eq .role "gateway") }}

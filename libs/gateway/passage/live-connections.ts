@@ -44,6 +44,8 @@ export interface LiveConnection {
   lapsedNow?(): boolean;
   /** Breaks it off. */
   end(cause: FairleadError): void;
+  /** The replica shuts down: ends it so that its peer hears why. Absent: it ends with the link that it goes by. */
+  leave?(cause: FairleadError): void;
 }
 
 /** Sums of what connections hold. */

@@ -22,7 +22,7 @@ export interface Arrival {
 }
 
 /** What a passage goes by in the registry of its replica, once it is let in. */
-export interface Registered extends Pick<LiveConnection, 'heldBytes' | 'refusedNow' | 'lapsedNow' | 'end'> {
+export interface Registered extends Pick<LiveConnection, 'heldBytes' | 'refusedNow' | 'lapsedNow' | 'end' | 'leave'> {
   readonly bytes: () => { readonly up: number; readonly down: number };
   /** What it is for, asked when somebody wants to know. Absent: what the door is for, and the target. */
   readonly subject?: () => PassageSubject;
@@ -189,7 +189,7 @@ export class Passage {
   }
 
   /** From now on it is among what goes through the doors: shown, metered, and broken off when its access ends. */
-  register({ bytes, subject, heldBytes, refusedNow, lapsedNow, end }: Registered): void {
+  register({ bytes, subject, heldBytes, refusedNow, lapsedNow, end, leave }: Registered): void {
     const [identity, cluster] = [this.#identity, this.#cluster];
     if (!identity || !cluster) throw new FairleadError('INTERNAL', 'a passage is registered once it was admitted');
     this.#bytes = bytes;
@@ -219,6 +219,7 @@ export class Passage {
         this.#endedBy = cause;
         end(cause);
       },
+      ...(leave ? { leave } : {}),
     });
     this.#releases.push(forget);
   }

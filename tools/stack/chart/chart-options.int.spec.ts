@@ -18,6 +18,19 @@ const settingsOf = (resources: readonly Resource[]): Readonly<Record<string, str
 
 const valuesOf = ({ containers }: PodSpec): Record<string, string | undefined> => environmentOf(containers[0]);
 
+it('gives pods the time that they go on accepting, and more', async () => {
+  const seconds = (resources: readonly Resource[]) =>
+    ['api', 'gateway-a', 'keys'].map((name) => podOf(resources, `fairlead-${name}`)['terminationGracePeriodSeconds']);
+  expect(seconds(await resourcesOf('production'))).toEqual([60, 60, 60]);
+  const resources = await resourcesOf('production', {
+    gateway: { doorGraceSeconds: 120 },
+    api: { graceSeconds: 31 },
+    keys: { terminationGracePeriodSeconds: 15 },
+  });
+  expect(seconds(resources)).toEqual([61, 150, 15]);
+  expect(valuesOf(podOf(resources, 'fairlead-api'))['FAIRLEAD_API_GRACE_SECONDS']).toBe('31');
+});
+
 describe('where pods go', () => {
   it('pins a gateway to its zone, and tells agents of it', async () => {
     const resources = await resourcesOf('production', { gateways: [{ name: 'a', zone: 'eu-1a' }, { name: 'b' }] });

@@ -244,6 +244,11 @@ it.each([
     'names.api is api.c.example.test, below c.example.test',
   ],
   ['no gateway', { gateways: [] }, 'gateways'],
+  [
+    'a pod that has no time for what runs',
+    { gateway: { doorGraceSeconds: 60, terminationGracePeriodSeconds: 60 } },
+    'gateway.terminationGracePeriodSeconds is 60, and gateway.doorGraceSeconds 60',
+  ],
   ['two gateways of one name', { gateways: [{ name: 'a' }, { name: 'a' }] }, 'one NATS identity'],
   ['labels that selectors are made of', { labels: { 'app.kubernetes.io/name': 'api' } }, 'labels'],
   ['a port beyond all ports', { publicPorts: { door: 70_000 } }, 'publicPorts.door'],

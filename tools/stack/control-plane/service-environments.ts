@@ -80,6 +80,8 @@ const OWN_SETTINGS: Readonly<Partial<Record<Singleton, (plane: ControlPlane) => 
     FAIRLEAD_DOORS: doors(plane, 'door'),
     FAIRLEAD_CLUSTER_DOMAIN: CLUSTER_DOMAIN,
     FAIRLEAD_CONNECT_DOORS: doors(plane, 'connect'),
+    // Nobody balances it.
+    FAIRLEAD_API_GRACE_SECONDS: '0',
   }),
 };
 

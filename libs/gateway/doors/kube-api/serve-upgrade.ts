@@ -19,6 +19,7 @@ import type { Passage } from '../../passage/passage.js';
 import { askedHostOf, arrivalOf } from './addressed.js';
 import type { Admission } from './authorize.js';
 import { carriedStatement } from './carried-statement.js';
+import { WebSocketEnd } from './end-websocket.js';
 import { ANSWER_TIMEOUT_MS, asFailure, headersBeyond, passAnswer, requestThrough, tooSlow } from './forward.js';
 import { answerFailure } from './refuse.js';
 import { admitRequest, lookedAtAgain, type KubeApiContext } from './serve-request.js';
@@ -84,15 +85,18 @@ async function serve(context: KubeApiContext, passage: Passage, requested: Reque
   const bytes = { toTunnel: 0, fromTunnel: 0 };
   const ending = new AbortController();
   let tunnel: Duplex | undefined;
+  let webSocket: WebSocketEnd | undefined;
   passage.register({
     bytes: () => ({ up: bytes.toTunnel, down: bytes.fromTunnel }),
     subject: () => subjectOfUpgrade(admission),
     heldBytes: () => heldBytes(socket) + heldBytes(tunnel),
     ...lookedAtAgain(context.directory, admission),
     end: (cause) => {
-      if (tunnel) socket.destroy();
+      if (webSocket) webSocket.end(cause);
+      else if (tunnel) socket.destroy();
       else ending.abort(cause);
     },
+    leave: (cause) => webSocket?.end(cause),
   });
   const answered = await ask(context, passage, admission, upgrade, { ...requested, signal: ending.signal });
   passage.connected();
@@ -104,7 +108,9 @@ async function serve(context: KubeApiContext, passage: Passage, requested: Reque
   passage.established(101);
   switchProtocols(outgoing, socket, upgrade, withAuditId(answered.headers, requestId));
   if (early.length > 0) socket.unshift(early);
-  const { cause } = await bridge(socket, tunnel, () => void socket.destroy(), bytes);
+  const carried = bridge(socket, tunnel, () => (webSocket ? webSocket.reset() : void socket.destroy()), bytes);
+  if (upgrade.protocol === 'websocket') webSocket = new WebSocketEnd(socket, tunnel);
+  const { cause } = await carried;
   return { kind: 'carried', cause, endedBy: passage.endedBy, status: 101 };
 }
 
