@@ -1,6 +1,4 @@
 // @tier full: needs root, Debian's packages and a real node; `tools/stack/chart` renders the profile and runs its two Jobs
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { LONGEST_NODE_MS } from '@fairlead/testbed';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openOf, tcpProbe } from '../support/tcp-probe.js';
@@ -84,21 +82,7 @@ describe('the profile single on a real node', () => {
   });
 
   it('lets an administrator in, with what the README says', async () => {
-    const root = await world.kubectl(
-      'exec',
-      'deploy/fairlead-api',
-      '-c',
-      'main',
-      '--',
-      'node',
-      'apps/api/dist/bundle/main.js',
-      'serving-root',
-    );
-    await writeFile(join(world.dir, 'root.pem'), /-----BEGIN[^]*END CERTIFICATE-----\n/.exec(root)?.[0] ?? '');
-    const token = await world.kubectl('get', 'secret', 'fairlead-access', '-o', 'jsonpath={.data.admin-token}');
-    await writeFile(join(world.dir, 'token'), Buffer.from(token, 'base64'), { mode: 0o600 });
-    const files = ['--ca-file', join(world.dir, 'root.pem'), '--token-file', join(world.dir, 'token')];
-    await world.fairlead('login', '--server', world.apiUrl, ...files);
+    await world.login();
     await world.fairlead('cluster', 'create', 'shop');
     expect(await world.fairlead('cluster', 'list')).toMatch(/^shop +not imported/m);
     expect(await world.fairlead('cluster', 'import', 'shop')).toContain('localhost/fairlead/agent:1');

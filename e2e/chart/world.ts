@@ -34,15 +34,26 @@ export interface ChartWorld extends AsyncDisposable {
   helm(command: 'install' | 'upgrade', ...args: string[]): Promise<string>;
   /** The `fairlead` command in the node's network, where NodePorts are. */
   fairlead(...args: string[]): Promise<string>;
+  /** Leaves `root.pem` and `token` in `dir`, by the commands of the chart's README, and logs in. */
+  login(): Promise<void>;
+  /** For what is run as that command is: its variables. */
+  readonly env: Readonly<Record<string, string>>;
   readonly apiUrl: string;
   readonly policies: PolicyEnforcer;
   readonly dir: string;
 }
 
-const local = (name: string): string => `localhost/fairlead/${name}:1`;
+export const local = (name: string): string => `localhost/fairlead/${name}:1`;
 const APPS = [...ROLES, 'setup'];
 
-export async function startChartWorld(): Promise<ChartWorld> {
+export interface ChartWorldOptions {
+  /** The name, or address, of the doors and of what agents dial. */
+  readonly gateways?: string;
+  /** Values besides, which hold for each `helm` command. */
+  readonly values?: Readonly<Record<string, unknown>>;
+}
+
+export async function startChartWorld(options: ChartWorldOptions = {}): Promise<ChartWorld> {
   await using starting = new AsyncDisposableStack();
   const dir = await scratchStateDir();
   starting.defer(() => rm(dir, { recursive: true, force: true }));
@@ -57,19 +68,34 @@ export async function startChartWorld(): Promise<ChartWorld> {
   };
   await prepareNode(kubectl, dir);
   const policies = starting.use(await enforcePolicies(cluster.network, asked));
-  const values = await writeValues(dir, Number(new URL(cluster.kube.info.url).port));
+  const values = await writeValues(dir, Number(new URL(cluster.kube.info.url).port), options);
   const helm = (await findBinary('helm')).path;
   const home = join(dir, 'home');
   await mkdir(home);
   const [nsenter = '', ...where] = cluster.network.enter;
   const cli = [process.execPath, join(REPOSITORY, 'apps', 'cli', 'dist', 'bundle', 'main.js')];
+  const env = { FAIRLEAD_HOME: join(home, 'fairlead'), HOME: home };
+  const fairlead: ChartWorld['fairlead'] = (...args) => runTool(nsenter, [...where, ...cli, ...args], env);
+  const apiUrl = `https://${NODE_ADDRESS}:30070`;
+  const inNamespace: ChartWorld['kubectl'] = (...args) => kubectl(['-n', NAMESPACE, ...args]);
   const owned = starting.move();
   return {
     cluster,
     dir,
     policies,
-    apiUrl: `https://${NODE_ADDRESS}:30070`,
-    kubectl: (...args) => kubectl(['-n', NAMESPACE, ...args]),
+    apiUrl,
+    env,
+    fairlead,
+    kubectl: inNamespace,
+    async login() {
+      const main = ['node', 'apps/api/dist/bundle/main.js', 'serving-root'];
+      const root = await inNamespace('exec', 'deploy/fairlead-api', '-c', 'main', '--', ...main);
+      await writeFile(join(dir, 'root.pem'), /-----BEGIN[^]*END CERTIFICATE-----\n/.exec(root)?.[0] ?? '');
+      const token = await inNamespace('get', 'secret', 'fairlead-access', '-o', 'jsonpath={.data.admin-token}');
+      await writeFile(join(dir, 'token'), Buffer.from(token, 'base64'), { mode: 0o600 });
+      const files = ['--ca-file', join(dir, 'root.pem'), '--token-file', join(dir, 'token')];
+      await fairlead('login', '--server', apiUrl, ...files);
+    },
     helm: (command, ...args) => {
       const given = ['-f', join(CHART, 'profiles', 'single.yaml'), '-f', values, '--wait', '--wait-for-jobs'];
       const all = [command, 'fairlead', CHART, '-n', NAMESPACE, ...given, '--timeout', `${INSTALL_MS / 1_000}s`];
@@ -85,7 +111,6 @@ export async function startChartWorld(): Promise<ChartWorld> {
         throw new Error([String(cause), ...seen].join('\n'), { cause });
       });
     },
-    fairlead: (...args) => runTool(nsenter, [...where, ...cli, ...args], { FAIRLEAD_HOME: join(home, 'fairlead') }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -141,15 +166,20 @@ async function volume(name: string, path: string): Promise<object> {
   };
 }
 
-async function writeValues(dir: string, kubePort: number): Promise<string> {
+async function writeValues(
+  dir: string,
+  kubePort: number,
+  { gateways = 'gateway.example.test', values: more = {} }: ChartWorldOptions,
+): Promise<string> {
   const path = join(dir, 'values.json');
   const ours = [...APPS, 'agent', 'installer'].map((name) => [name, local(name)]);
   const values = {
     images: { ...Object.fromEntries(ours), nats: NATS_IMAGE, postgres: POSTGRES_IMAGE },
-    names: { api: NODE_ADDRESS, gateways: 'gateway.example.test' },
+    names: { api: NODE_ADDRESS, gateways },
     // What the Service of the kube-apiserver becomes before a policy sees it.
     networkPolicies: { kubeApiserver: { ports: [443, kubePort] } },
     bundled: { localImages: true, postgresUser: POSTGRES_USER, storage: { storageClass: 'on-the-node' } },
+    ...more,
   };
   await writeFile(path, JSON.stringify(values));
   return path;

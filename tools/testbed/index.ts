@@ -65,3 +65,4 @@ export { programImage, upstreamImages } from './node/images.js';
 export { NATS_IMAGE, POSTGRES_IMAGE, POSTGRES_USER, filesBelow, serverImages } from './node/server-images.js';
 export { freePort } from './process/ports.js';
 export { startNetworkNamespace, type NetworkNamespace } from './network/network-namespace.js';
+export { WAY_OUT, openWayOut } from './network/way-out.js';

@@ -45,7 +45,7 @@ export interface LiveConnection {
   /** Breaks it off. */
   end(cause: FairleadError): void;
   /** The replica shuts down: ends it so that its peer hears why. Absent: it ends with the link that it goes by. */
-  leave?(cause: FairleadError): void;
+  readonly leave?: (cause: FairleadError) => void;
 }
 
 /** Sums of what connections hold. */

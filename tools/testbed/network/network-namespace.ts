@@ -9,6 +9,8 @@ import { carry, type Place, type Said, type Wish } from './bridge.js';
 export interface NetworkNamespace extends AsyncDisposable {
   /** What stands before a command that is to run inside; the process that is started becomes that command. */
   readonly enter: readonly string[];
+  /** Of a process that is in it as long as it is there. */
+  readonly pid: string;
   /** Whoever dials 127.0.0.1:`port` inside reaches what listens there outside. Rejects when the port is taken inside. */
   carryIn(port: number): Promise<void>;
   /** Whoever dials 127.0.0.1:`port` outside reaches what listens there inside. Rejects when the port is taken outside. */
@@ -36,6 +38,7 @@ export async function startNetworkNamespace(options: NetworkNamespaceOptions = {
   const asUser = isRoot() ? [] : ['--user', '--preserve-credentials'];
   return {
     enter: ['nsenter', ...asUser, ...spaces, '--target', inside.pid, '--'],
+    pid: inside.pid,
     async carryIn(port) {
       const socket = { path: join(inside.sockets, `in-${port}`) };
       running.use(await carry(socket, loopback(port)));

@@ -21,6 +21,8 @@ export interface RealClusterOptions {
   readonly dataDir: string;
   /** Default `node-1`. */
   readonly nodeName?: string | undefined;
+  /** One that goes on until after this one: both are on this machine, and nobody else's. Default: this is the first. */
+  readonly beside?: RealCluster | undefined;
   /** What pods can run beside `shell:1`, `node:1` and `agnhost:1`. */
   readonly images?: readonly ImageSpec[] | undefined;
   readonly log?: Log | undefined;
@@ -45,7 +47,7 @@ const NODE_READY_MS = 120_000;
  * throws TestbedError that says which.
  */
 export async function startRealCluster(options: RealClusterOptions): Promise<RealCluster> {
-  const { nodeName = 'node-1', images = [], log = logToStderr, signal } = options;
+  const { nodeName = 'node-1', beside, images = [], log = logToStderr, signal } = options;
   await requireNodePrograms(log);
   const dataDir = resolve(options.dataDir);
   const folder = async (name: string): Promise<string> => {
@@ -53,7 +55,8 @@ export async function startRealCluster(options: RealClusterOptions): Promise<Rea
     return join(dataDir, name);
   };
   await using starting = new AsyncDisposableStack();
-  starting.use(await becomeTheOneNode({ log, signal }));
+  // Folders that both know by heart are there until the first one is gone.
+  if (!beside) starting.use(await becomeTheOneNode({ log, signal }));
   const machine = starting.use(await startMachine(`fairlead-${randomBytes(4).toString('hex')}`));
   const { network, cgroup } = machine;
   const kube = starting.use(
