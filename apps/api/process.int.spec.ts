@@ -105,24 +105,24 @@ it('waits for keys, says so, serves once it has a certificate, and ends well', a
 
 it('goes on answering for as long as load balancers need to notice that it stops, and ends the connections', async () => {
   services.push(await serveScript(nats, script));
-  const running = await startProcess({ FAIRLEAD_API_GRACE_SECONDS: '5' });
+  const running = await startProcess({ FAIRLEAD_API_GRACE_SECONDS: '10' });
   await eventually(async () => expect(await readiness(running)).toMatchObject({ status: 200 }));
   await using stack = new AsyncDisposableStack();
   const ca = script.authority.root.certificatePem;
   const standing = stack.adopt(new Agent({ connect: { ca } }), (open) => open.close());
   const ask = async (dispatcher: Agent) => {
-    const { statusCode, headers, body } = await request(`${running.url}/readyz`, { dispatcher });
+    const { statusCode, headers, body } = await request(`${running.url}/v1/clusters`, { dispatcher });
     await body.dump();
     return [statusCode, headers['connection']];
   };
-  expect(await ask(standing)).toEqual([200, 'keep-alive']);
+  expect(await ask(standing)).toEqual([401, 'keep-alive']);
   const ended = running.terminate();
   await eventually(() => expect(running.log()).toContain('"event":"api.stopping"'));
   expect(await readiness(running)).toMatchObject({ status: 503 });
   // On a connection that stands, and on a new one.
-  expect(await ask(standing)).toEqual([503, 'close']);
+  expect(await ask(standing)).toEqual([401, 'close']);
   const coming = stack.adopt(new Agent({ connect: { ca } }), (open) => open.close());
-  expect(await ask(coming)).toEqual([503, 'close']);
+  expect(await ask(coming)).toEqual([401, 'close']);
   expect(await ended).toBe(0);
 });
 

@@ -2,7 +2,7 @@ import { runProcess } from '@fairlead/config';
 import { readConfig } from './config.js';
 import { runGateway } from './run-gateway.js';
 
-/** What runs has 10 s once the doors are closed; then the rest of the audit spool is handed on. */
+/** What runs has 5 s once the doors are closed; then links end, and the rest of the audit spool is handed on. */
 const ENDS_MS = 30_000;
 
 void runProcess({

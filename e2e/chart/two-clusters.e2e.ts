@@ -1,6 +1,7 @@
 // @tier full: needs root, Debian's packages and two real nodes; e2e/chart/single shows the chart, e2e/tunnel/two-pods the agent's pods
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LONGEST_NODE_MS, WAY_OUT, kubectlOf, type Kubectl } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,6 +19,8 @@ const STORY_MS = 600_000;
 const [CLUSTER, NAMESPACE, AGENTS] = ['edge', 'fairlead-system', 'deployment/fairlead-agent'];
 const SELECTOR = 'app.kubernetes.io/name=fairlead-agent';
 const SHELLS = 4;
+/** Less than the 10 s of the chart, of which some have gone by once the log is read, and the 5 s after those. */
+const GRACE_MS = 10_000;
 /** Of a rollout of the agents, and of what waits for pods. */
 const PATIENCE = '--timeout=180s';
 
@@ -151,6 +154,7 @@ describe('a control plane in one cluster, and agents in another that lets nobody
           const going = shells.filter((shell) => !shell.endedYet());
           await world.kubectl('delete', 'pod', pod, '--wait=false');
           await log.line(/"event":"gateway.draining"/, 60_000);
+          await sleep(GRACE_MS);
           expect(going.filter((shell) => shell.endedYet())).toEqual([]);
           await log.line(/"event":"process.stopped"/, 120_000);
           expect(log.lines.join('\n')).not.toContain('stop_timed_out');

@@ -97,8 +97,11 @@ export class KeyedProjection implements AsyncDisposable {
   }
 
   #observe(key: string, digest: string | undefined): void {
-    // The next round looks whether it is there, after all else.
-    if (key === this.#options.bucket.completeKey) return;
+    if (key === this.#options.bucket.completeKey) {
+      // The bucket was lost, or another version of us does not know this key: it is written once all has been looked at.
+      if (digest === undefined && this.#snapshot.isLoaded) this.#sweep ??= { after: '', seen: new Set() };
+      return;
+    }
     if (!this.#snapshot.isLoaded || this.#desired.get(key) === digest) return;
     this.#suspect.add(key);
     this.poke();
@@ -124,6 +127,8 @@ export class KeyedProjection implements AsyncDisposable {
     if (!this.#snapshot.isLoaded) return false;
     if (this.#sweep === null && performance.now() >= this.#sweepAtMs) this.#sweep = { after: '', seen: new Set() };
     if (this.#sweep !== null) return this.#sweepOn(this.#sweep);
+    // Meanwhile the bucket may have been lost, which is told of each key.
+    if (this.#suspect.size > 0) return true;
     await this.#sayComplete();
     if (!this.synced) this.#options.logger.info('projection.synced', { bucket: this.#options.bucket.bucket });
     this.synced = true;

@@ -43,8 +43,8 @@ async function idle(sessions: SessionRegistry): Promise<void> {
 }
 
 async function tellLeaving(live: LiveConnections): Promise<void> {
-  const told = [...live].filter((each) => each.leave);
-  for (const each of told) each.leave?.(new FairleadError('DRAINING', 'this gateway shuts down'));
+  const why = new FairleadError('DRAINING', 'this gateway shuts down');
+  const told = [...live].filter((each) => each.leave?.(why));
   const deadline = performance.now() + TELL_MS;
   const isLeft = (): boolean => [...live].some((each) => told.includes(each));
   while (isLeft() && performance.now() < deadline) await systemClock.sleep(20);

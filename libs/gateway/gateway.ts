@@ -60,7 +60,9 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   tellCrowd(state.sessions);
   endOrphanedSessions(options.nc, state.directory, state.sessions);
   endRevokedSessions(state.directory, state.sessions, logger);
-  watchConnections({ nc: options.nc, live: state.live, metrics: state.metrics, logger }, signal);
+  // Access ends also while what runs is given time.
+  const watching = new AbortController();
+  watchConnections({ nc: options.nc, live: state.live, metrics: state.metrics, logger }, watching.signal);
   answerPassages({ ...options, ...state });
   const balancersAt = balancersOf(options);
   const relay = await listen(servers.relay.tls, options.relayListen, balancersAt('relay'));
@@ -85,6 +87,7 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
     stop: async () => {
       publishing.abort();
       await drainAndStop(state, publisher, servers, options.doorGraceMs);
+      watching.abort();
       state.audit.close();
       await forwarder?.[Symbol.asyncDispose]();
     },

@@ -13,8 +13,8 @@ import { AUDIT_SOURCE, toEveryLog } from './take-batch.js';
 import type { Runtime } from './runtime.js';
 
 /**
- * Says in every log which numbers of a gateway have not come within `graceMs` after a later one did, and of which spools nothing more came in that time after the gateway's next
- * one began: until then, they may be in another instance's hands. They are taken all the same when they come.
+ * Says in every log which numbers of a gateway have not come within `graceMs` after a later one did; and, so long after a new spool's first one came, up to which number the one before
+ * it did: until then, they may be in another instance's hands. They are taken all the same when they come.
  */
 export async function announceGaps(runtime: Runtime, graceMs: number): Promise<void> {
   const before = new Date(runtime.now().getTime() - graceMs);

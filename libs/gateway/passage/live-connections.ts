@@ -44,8 +44,8 @@ export interface LiveConnection {
   lapsedNow?(): boolean;
   /** Breaks it off. */
   end(cause: FairleadError): void;
-  /** The replica shuts down: ends it so that its peer hears why. Absent: it ends with the link that it goes by. */
-  readonly leave?: (cause: FairleadError) => void;
+  /** The replica shuts down: ends it so that its peer hears why. Absent, or false: its peer can hear nothing, and it ends with the link that it goes by. */
+  readonly leave?: (cause: FairleadError) => boolean;
 }
 
 /** Sums of what connections hold. */

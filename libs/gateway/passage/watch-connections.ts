@@ -58,12 +58,17 @@ async function observeAll(options: WatchOptions, suspects: ReadonlySet<LiveConne
   return refused;
 }
 
-/** Breaks one off, and says so. */
+/** What ends may take a moment to. */
+const ending = new WeakSet<LiveConnection>();
+
+/** Breaks one off, and says so, once. */
 export function shutOut(
   { metrics, logger }: Pick<WatchOptions, 'metrics' | 'logger'>,
   connection: LiveConnection,
   cause: FairleadError,
 ): void {
+  if (ending.has(connection)) return;
+  ending.add(connection);
   const { door, id, who, tenantId, clusterId, address } = connection;
   const { code, message } = cause;
   metrics.accessEnded.inc({ door, code });

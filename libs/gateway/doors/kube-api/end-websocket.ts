@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { toFairleadError, type FairleadError } from '@fairlead/errors';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { CLOSE_CODES, FramePosition, closeFrame } from '@fairlead/kube-http';
 import { isRefusal } from '../../passage/outcome.js';
 
@@ -28,13 +28,15 @@ export class WebSocketEnd {
     });
   }
 
-  /** Nothing goes on to the far end any more. */
+  /** What the client sends from now on goes nowhere; what the tunnel has taken of it already may still go on until it ends. */
   end(cause: FairleadError): void {
     if (this.#cause) return;
     this.#cause = cause;
-    this.#socket.pause();
+    this.#dropRest();
     const tunnel = this.#tunnel;
-    if (this.#position.isBetween) tunnel.destroy(cause);
+    // Its far end has ended in order: only the client has not taken all of it.
+    if (tunnel.destroyed) this.#socket.destroy();
+    else if (this.#position.isBetween) tunnel.destroy(cause);
     else after(REST_MS, tunnel, () => tunnel.destroy(cause));
   }
 
@@ -45,12 +47,18 @@ export class WebSocketEnd {
       socket.destroy();
       return;
     }
-    // What it sent meanwhile, and its own close frame, are nothing to anybody.
-    socket.resume();
-    socket.end(frameOf(this.#cause ?? toFairleadError(this.#tunnel.errored)));
+    this.#dropRest();
+    socket.end(frameOf(this.#cause ?? toFairleadError(this.#tunnel.errored ?? BROKEN)));
     after(LINGER_MS, socket, () => socket.destroy());
   }
+
+  /** Of the client, its own close frame among it: unread, it would break off what it is told. */
+  #dropRest(): void {
+    this.#socket.removeAllListeners('data').resume();
+  }
 }
+
+const BROKEN = new FairleadError('TUNNEL_RESET', 'the tunnel broke off');
 
 /** Whoever has done nothing that they may not is told to try again. */
 function frameOf(cause: FairleadError): Buffer {

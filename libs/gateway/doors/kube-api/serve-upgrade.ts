@@ -96,7 +96,10 @@ async function serve(context: KubeApiContext, passage: Passage, requested: Reque
       else if (tunnel) socket.destroy();
       else ending.abort(cause);
     },
-    leave: (cause) => webSocket?.end(cause),
+    leave: (cause) => {
+      webSocket?.end(cause);
+      return webSocket !== undefined;
+    },
   });
   const answered = await ask(context, passage, admission, upgrade, { ...requested, signal: ending.signal });
   passage.connected();
