@@ -13,7 +13,7 @@ const LONGEST_MS = 1_200_000;
 const Load = z.object({
   caFile: z.string(),
   tokenFile: z.string(),
-  /** Each is asked by somebody of its own, over a connection that is kept. */
+  /** Each is asked by two: over a connection that is kept, and over a new one each time. */
   urls: z.array(z.url()),
 });
 
@@ -25,8 +25,8 @@ async function main(): Promise<void> {
   const over = AbortSignal.any([AbortSignal.timeout(LONGEST_MS), endOfInput()]);
   const failures: string[] = [];
   let asked = 0;
-  const askAgain = async (url: string): Promise<void> => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca });
+  const askAgain = async (url: string, keepAlive: boolean): Promise<void> => {
+    const agent = new Agent({ keepAlive, maxSockets: 1, ca });
     while (!over.aborted) {
       const failure = await failureOf(url, { agent, ca, headers });
       asked += 1;
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
     }
     agent.destroy();
   };
-  await Promise.all(urls.map(askAgain));
+  await Promise.all(urls.flatMap((url) => [askAgain(url, true), askAgain(url, false)]));
   console.log(JSON.stringify({ asked, failures }));
 }
 

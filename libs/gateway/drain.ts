@@ -44,9 +44,9 @@ async function idle(sessions: SessionRegistry): Promise<void> {
 
 async function tellLeaving(live: LiveConnections): Promise<void> {
   const why = new FairleadError('DRAINING', 'this gateway shuts down');
-  const told = [...live].filter((each) => each.leave?.(why));
+  const told = new Set([...live].filter((each) => each.leave?.(why)));
   const deadline = performance.now() + TELL_MS;
-  const isLeft = (): boolean => [...live].some((each) => told.includes(each));
+  const isLeft = (): boolean => [...live].some((each) => told.has(each));
   while (isLeft() && performance.now() < deadline) await systemClock.sleep(20);
 }
 
