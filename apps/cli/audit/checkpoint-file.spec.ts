@@ -4,7 +4,7 @@ import { noteSigner, signCheckpoint, verifierKey } from '@fairlead/transparency-
 import { LogInMemory, entries } from '@fairlead/transparency-log/testing';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readCheckpoints } from './checkpoint-file.js';
+import { checkpointsIn, readCheckpointFile } from './checkpoint-file.js';
 
 const ORIGIN = 'fairlead.test/audit/shop';
 const [key, otherKey] = [0, 1].map(() => generateKeyPairSync('ed25519').privateKey) as [never, never];
@@ -24,7 +24,7 @@ afterEach(() => scratch[Symbol.asyncDispose]());
 
 async function read(text: string): Promise<[string, number][]> {
   await writeFile(scratch.file('checkpoints'), text);
-  const found = await readCheckpoints(scratch.file('checkpoints'), vkey());
+  const found = checkpointsIn(await readCheckpointFile(scratch.file('checkpoints')), vkey());
   return found.map(({ origin, size }) => [origin, size]);
 }
 
@@ -48,5 +48,5 @@ it('what another key signed is no evidence, and nor is what is none', async () =
   const forged = (await line(3)).replace('\\n3\\n', '\\n4\\n');
   await expect(read(forged)).rejects.toMatchObject({ code: 'UNTRUSTED_PEER' });
   await expect(read('{"a":1}\n')).rejects.toThrow(/line 1 is no checkpoint/);
-  await expect(readCheckpoints(scratch.file('none'), vkey())).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  await expect(readCheckpointFile(scratch.file('none'))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
 });

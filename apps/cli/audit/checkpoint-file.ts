@@ -14,16 +14,26 @@ const Line = z.looseObject({
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/**
- * The checkpoints in a file: lines of JSON as `keys` writes them, or one checkpoint as it stands (C2SP tlog-checkpoint). Each is signed by the key that is believed, or it throws: a
- * file with one that is not is no evidence.
- */
-export async function readCheckpoints(path: string, verifierKey: string): Promise<OpenedCheckpoint[]> {
+/** As it was when it was read. */
+export interface CheckpointFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** INVALID_ARGUMENT. */
+export async function readCheckpointFile(path: string): Promise<CheckpointFile> {
   const { size } = await stat(path).catch((cause: unknown) => {
     throw unreadable(path, 'it cannot be read', cause);
   });
   if (size > MAX_FILE_BYTES) throw unreadable(path, `it has more than ${MAX_FILE_BYTES} bytes`);
-  const text = await readFile(path, 'utf8');
+  return { path, text: await readFile(path, 'utf8') };
+}
+
+/**
+ * The checkpoints in a file: lines of JSON as `keys` writes them, or one checkpoint as it stands (C2SP tlog-checkpoint). Each is signed by the key that is believed, or it throws: a
+ * file with one that is not is no evidence.
+ */
+export function checkpointsIn({ path, text }: CheckpointFile, verifierKey: string): OpenedCheckpoint[] {
   if (!text.startsWith('{')) return [opened(text, verifierKey)];
   // A line that was being written when the machine stopped has no end.
   const lines = text

@@ -2,7 +2,7 @@ import { describeProblem, verifyLog, type OpenedCheckpoint, type WitnessPolicy }
 import { failure } from '../failure.js';
 import type { ApiClient } from '../session/api-client.js';
 import { AuditLogHead } from '../session/audit-log-answers.js';
-import { readCheckpoints } from './checkpoint-file.js';
+import { checkpointsIn, readCheckpointFile } from './checkpoint-file.js';
 import type { KeptCheckpoint } from './kept-checkpoints.js';
 import { ExportFile, type ExportVerdict } from './export-file.js';
 import { Lineage, type EarlierLog } from './lineage.js';
@@ -45,23 +45,27 @@ export interface VerifiedLog {
 
 /** Verifies all of a log without believing the server. CONFLICT names what is wrong; where enough witnesses did not cosign it, that too. */
 export async function verifyWholeLog(api: ApiClient, question: VerifyQuestion): Promise<VerifiedLog> {
+  // Before the head: `keys` may sign meanwhile, and the head then has more than the files, never fewer.
+  const files = await Promise.all(question.files.map(readCheckpointFile));
   const head = await api.ask(AuditLogHead, HEAD);
   const { checkpoint: shown, before, verifierKey } = verifiedHead(head, question);
-  const fromFiles = (await Promise.all(question.files.map((file) => readCheckpoints(file, verifierKey)))).flat();
+  const fromFiles = files.flatMap((file) => checkpointsIn(file, verifierKey));
   const { policy, waitMs } = question;
   const cosigned = policy && (await cosignedOf(api, { policy, head: shown, verifierKey, waitMs }));
   const checkpoint = cosigned?.newest ?? shown;
   const notCosigned = cosigned && !cosigned.newest ? notEnough(shown, cosigned) : undefined;
   const isOfThis = ({ origin }: OpenedCheckpoint): boolean => origin === checkpoint.origin;
   const seen = [...(before ? [before] : []), ...fromFiles];
-  const tooLarge = fromFiles.find((each) => isOfThis(each) && each.size > checkpoint.size);
-  if (tooLarge)
-    throw broken(`${tooLarge.size} entries of it were signed, and it shows ${checkpoint.size}`, notCosigned);
+  const tooLarge = fromFiles.find((each) => isOfThis(each) && each.size > shown.size);
+  if (tooLarge) throw broken(`${tooLarge.size} entries of it were signed, and it shows ${shown.size}`, notCosigned);
   const tiles = new TilesOverApi(api);
   const known = [...seen.filter(isOfThis), ...(cosigned?.all ?? []), shown, checkpoint];
+  // What the files have beyond what was cosigned is held to what the log shows.
+  const isBeyond = fromFiles.some((each) => isOfThis(each) && each.size > checkpoint.size);
+  const upTo = isBeyond ? shown.size : checkpoint.size;
   const verdict = await verifyLog(
     tiles,
-    known.filter(({ size }) => size <= checkpoint.size),
+    known.filter(({ size }) => size <= upTo),
   );
   // The first record of the tree is entry 1.
   if (!verdict.ok) throw broken(`entry ${verdict.index + 1}: ${describeProblem(verdict)}`, notCosigned);
