@@ -79,6 +79,15 @@ const UNCLEAR: readonly (readonly [string, Verdict, RegExp])[] = [
   ['sends the question elsewhere', answerWith(307, '', { location: 'http://127.0.0.1:1/' }), /./],
 ];
 
+/** The last one, once there are more than so many. */
+function failureAfter(count: number): Promise<string | undefined> {
+  return eventually(async () => {
+    const all = await failures();
+    if (all.length === count) throw new Error('nothing was logged');
+    return all.at(-1);
+  });
+}
+
 describe('an approval program that gives no clear answer', () => {
   it.each(UNCLEAR)('because it %s lets nobody in and turns nobody away', async (_, verdict, reason) => {
     program.verdict = verdict;
@@ -87,21 +96,17 @@ describe('an approval program that gives no clear answer', () => {
     const beganMs = performance.now();
     expect(await enrol(csrDer)).toMatchObject({ code: 'ENROLMENT_PENDING' });
     expect(performance.now() - beganMs).toBeLessThan(PATIENCE_MS + SLACK_MS);
-    const reasons = await eventually(async () => {
-      const all = await failures();
-      if (all.length === before) throw new Error('nothing was logged');
-      return all;
-    });
-    expect(reasons.at(-1)).toMatch(reason);
+    expect(await failureAfter(before)).toMatch(reason);
     expect(await fairlead(running.stack, 'cluster', 'list', '-o', 'name')).toBe('');
   });
 
   it('because its secret is another is told so by its own check, and decides nothing', async () => {
     program.verdict = answerWith(200, '{"decision":"approve","cluster":"let-in"}');
     program.secret = 'another secret that is as long as it should be';
+    const before = (await failures()).length;
     const csrDer = await createCsr(await generatePrivateKey());
     expect(await enrol(csrDer)).toMatchObject({ code: 'ENROLMENT_PENDING' });
-    expect((await failures()).at(-1)).toMatch(/answered 401/);
+    expect(await failureAfter(before)).toMatch(/answered 401/);
     program.secret = SECRET;
     expect(await enrol(csrDer)).toMatchObject({ generation: 1 });
     await fairlead(running.stack, 'cluster', 'delete', 'let-in', '--yes');
