@@ -20,7 +20,7 @@ const LOOK_AGAIN_MS = 1_000;
 /** Measured once there is a file to let in: whoever runs unit tests alone needs none of it. */
 let speed: MachineSpeed | undefined;
 const lanes = new Lanes(roomOn(), isOverloaded, () => (speed ??= new MachineSpeed()).slowness());
-setInterval(() => lanes.lookAgain(), LOOK_AGAIN_MS).unref();
+const looking = setInterval(() => lanes.lookAgain(), LOOK_AGAIN_MS).unref();
 const processes = new FileProcesses();
 const timings = readTimings();
 const session = Session.fromEnvironment();
@@ -91,7 +91,10 @@ class ScheduledWorker implements PoolWorker {
   async #run(message: Run): Promise<void> {
     const path = relative(process.cwd(), message.context.files[0]!.filepath);
     const timing = timings[path] ?? UNKNOWN;
+    // While a file waits for a component, and none runs, nothing else keeps vitest from ending.
+    looking.ref();
     this.#leave = await lanes.enter(timing, () => session?.areReady(timing.needs) ?? true);
+    if (lanes.queued === 0) looking.unref();
     const env = session?.environmentOf(this.#file) ?? {};
     const taken = await processes.take(path, this.#options, this.#start!, env);
     this.#process = taken;
