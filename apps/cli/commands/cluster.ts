@@ -100,7 +100,7 @@ export function addClusterCommands(program: Command, io: Io): void {
     .addOption(outputOption('table', 'json'))
     .addHelpText(
       'after',
-      '\nTo clean up in the cluster, unless its values name another namespace:\n  kubectl delete namespace fairlead-system',
+      '\nTo clean up in the cluster, unless its values name another namespace:\n  kubectl delete namespace fairlead-system\n  kubectl delete clusterrole,clusterrolebinding -l app.kubernetes.io/part-of=fairlead',
     )
     .action((name: string, options: Confirmed) => remove(io, name, options));
   addUpdateCommand(cluster, io);

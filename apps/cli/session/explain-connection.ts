@@ -26,7 +26,11 @@ const BROKE_OFF: Explanation = { what: 'the connection broke off', next: 'try ag
 
 /** By the error codes of Node (https://nodejs.org/api/tls.html#x509-certificate-error-codes) and of undici. */
 const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
-  ECONNREFUSED: { what: 'nothing listens there', next: 'check that the API runs, and the address', mayPass: true },
+  ECONNREFUSED: {
+    what: 'nothing listens there',
+    next: 'check the address, and that a process of Fairlead runs there',
+    mayPass: true,
+  },
   EHOSTUNREACH: { what: 'there is no way to that host', next: 'check the address and your network', mayPass: true },
   ENETUNREACH: { what: 'there is no way to that network', next: 'check the address and your network', mayPass: true },
   ENOTFOUND: NO_NAME,
