@@ -52,6 +52,8 @@ interface Sweep {
   readonly seen: Set<string>;
 }
 
+const newSweep = (): Sweep => ({ after: '', seen: new Set() });
+
 /**
  * Keeps one KV bucket equal to a service's tables, key by key: those that `markChanged` named since, in order, and those that somebody else changed.
  * All of them are looked at when it begins and every ten minutes, in pieces between which changes pass. Instances take turns, so that an older value
@@ -66,7 +68,7 @@ export class KeyedProjection implements AsyncDisposable {
   readonly #desired = new Map<string, string>();
   /** To be looked at, though nobody marked them. */
   readonly #suspect = new Set<string>();
-  #sweep: Sweep | null = { after: '', seen: new Set() };
+  #sweep: Sweep | null = newSweep();
   #sweepAtMs = 0;
   /** Did the bucket equal the tables at least once? */
   synced = false;
@@ -99,7 +101,7 @@ export class KeyedProjection implements AsyncDisposable {
   #observe(key: string, digest: string | undefined): void {
     if (key === this.#options.bucket.completeKey) {
       // The bucket was lost, or another version of us does not know this key: it is written once all has been looked at.
-      if (digest === undefined && this.#snapshot.isLoaded) this.#sweep ??= { after: '', seen: new Set() };
+      if (digest === undefined && this.#snapshot.isLoaded) this.#sweep ??= newSweep();
       return;
     }
     if (!this.#snapshot.isLoaded || this.#desired.get(key) === digest) return;
@@ -125,7 +127,7 @@ export class KeyedProjection implements AsyncDisposable {
     if (!connectionState(this.#options.nats).connected) throw new FairleadError('UNAVAILABLE', 'NATS is away');
     if (await this.#takeChanges()) return true;
     if (!this.#snapshot.isLoaded) return false;
-    if (this.#sweep === null && performance.now() >= this.#sweepAtMs) this.#sweep = { after: '', seen: new Set() };
+    if (this.#sweep === null && performance.now() >= this.#sweepAtMs) this.#sweep = newSweep();
     if (this.#sweep !== null) return this.#sweepOn(this.#sweep);
     // Meanwhile the bucket may have been lost, which is told of each key.
     if (this.#suspect.size > 0) return true;

@@ -56,16 +56,14 @@ export async function verifyWholeLog(api: ApiClient, question: VerifyQuestion): 
   const notCosigned = cosigned && !cosigned.newest ? notEnough(shown, cosigned) : undefined;
   const isOfThis = ({ origin }: OpenedCheckpoint): boolean => origin === checkpoint.origin;
   const seen = [...(before ? [before] : []), ...fromFiles];
-  const tooLarge = fromFiles.find((each) => isOfThis(each) && each.size > shown.size);
-  if (tooLarge) throw broken(`${tooLarge.size} entries of it were signed, and it shows ${shown.size}`, notCosigned);
+  const tooLarge = fromFiles.find((each) => isOfThis(each) && each.size > checkpoint.size);
+  if (tooLarge)
+    throw broken(`${tooLarge.size} entries of it were signed, and it shows ${checkpoint.size}`, notCosigned);
   const tiles = new TilesOverApi(api);
   const known = [...seen.filter(isOfThis), ...(cosigned?.all ?? []), shown, checkpoint];
-  // What the files have beyond what was cosigned is held to what the log shows.
-  const isBeyond = fromFiles.some((each) => isOfThis(each) && each.size > checkpoint.size);
-  const upTo = isBeyond ? shown.size : checkpoint.size;
   const verdict = await verifyLog(
     tiles,
-    known.filter(({ size }) => size <= upTo),
+    known.filter(({ size }) => size <= checkpoint.size),
   );
   // The first record of the tree is entry 1.
   if (!verdict.ok) throw broken(`entry ${verdict.index + 1}: ${describeProblem(verdict)}`, notCosigned);
