@@ -6,6 +6,7 @@ import {
   openWayOut,
   startRealCluster,
   type Kubectl,
+  type PolicyEnforcer,
   type RealCluster,
 } from '@fairlead/testbed';
 import { appImage } from '../support/app-image.js';
@@ -19,6 +20,7 @@ export interface Edge extends AsyncDisposable {
   readonly cluster: RealCluster;
   /** As its administrator, at its kube-apiserver itself. */
   readonly kubectl: Kubectl;
+  readonly policies: PolicyEnforcer;
 }
 
 /** To be disposed of before the world is. Network policies are enforced there too. */
@@ -38,9 +40,9 @@ export async function startEdge(world: ChartWorld): Promise<Edge> {
     timeoutMs: COMMAND_MS,
     log: () => undefined,
   });
-  starting.use(await enforcePolicies(cluster.network, kubectl));
+  const policies = starting.use(await enforcePolicies(cluster.network, kubectl));
   const owned = starting.move();
-  return { cluster, kubectl, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { cluster, kubectl, policies, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** kubectl through the door, of somebody in the network of the control plane's node. */

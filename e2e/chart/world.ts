@@ -22,7 +22,7 @@ export const NAMESPACE = 'fairlead';
 export const ELSEWHERE = 'elsewhere';
 const CHART = join(REPOSITORY, 'charts', 'fairlead');
 /** The node's own address, as `tools/testbed/node` gives it. */
-const NODE_ADDRESS = '198.18.255.2';
+export const NODE_ADDRESS = '198.18.255.2';
 const INSTALL_MS = 420_000;
 
 /** A real node that can run the control plane, with nothing of it there yet. */

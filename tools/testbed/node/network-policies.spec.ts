@@ -7,7 +7,7 @@ const namespaces = [{ kind: 'Namespace' as const, metadata: { name: 'one', label
 const pod = (app: string, podIP: string, phase = 'Running'): KubectlPod => ({
   kind: 'Pod',
   metadata: { uid: app, namespace: 'one', labels: { app } },
-  spec: {},
+  spec: { containers: [{ ports: [{ name: 'health', containerPort: 8080 }] }] },
   status: { podIP, phase },
 });
 
@@ -47,6 +47,19 @@ it('lets out to a block but for what is excepted', () => {
     new Set(['10.0.0.0/32', '10.0.0.2/31'].map((block) => `-A NP-E -d ${block} -j RETURN`).concat('-A NP-E -j DROP')),
   );
   expect(lines.filter((line) => line.startsWith('-A NETPOL -s'))).toHaveLength(2);
+});
+
+it('takes a port by its name, and a protocol without one', () => {
+  const spec = { podSelector: { matchLabels: { app: 'web' } }, policyTypes: ['Ingress', 'Egress'] };
+  const ingress = [{ ports: [{ protocol: 'TCP', port: 'health' }, { port: 'none' }] }];
+  const egress = [{ ports: [{ protocol: 'UDP', port: 53 }] }, { ports: [{ protocol: 'TCP' }] }];
+  expect(linesOf([policy({ ...spec, ingress, egress })]).filter((line) => line.startsWith('-A NP'))).toEqual([
+    '-A NP-E -d 0.0.0.0/0 -p udp -m udp --dport 53 -j RETURN',
+    '-A NP-E -d 0.0.0.0/0 -p tcp -j RETURN',
+    '-A NP-E -j DROP',
+    '-A NP-I -s 0.0.0.0/0 -p tcp -m tcp --dport 8080 -j RETURN',
+    '-A NP-I -j DROP',
+  ]);
 });
 
 it('leaves a pod that no policy selects alone', () => {

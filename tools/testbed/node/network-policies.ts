@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { KubectlPod, NamespaceObject, Peer, Policy, PolicyRule, Selector } from './network-policy-objects.js';
+import type {
+  KubectlPod,
+  NamespaceObject,
+  Peer,
+  Policy,
+  PolicyPort,
+  PolicyRule,
+  Selector,
+} from './network-policy-objects.js';
 
 /** What there is in a cluster. */
 export interface PolicyWorld {
@@ -14,7 +22,7 @@ const DIRECTIONS = ['Egress', 'Ingress'] as const;
 const FLAGS = { Ingress: '-s', Egress: '-d' } as const;
 
 /**
- * NetworkPolicies of networking.k8s.io/v1 as what `iptables-restore --noflush` takes: IPv4, ports by number, ipBlock with except. What the node itself
+ * NetworkPolicies of networking.k8s.io/v1 as what `iptables-restore --noflush` takes: IPv4, ports by number or none, names of ports where somebody is let in, ipBlock with except. What the node itself
  * sends (probes) is let in, and answers on connections that stand. Chains that are there and of no use any more are emptied.
  */
 export function policyRules(
@@ -55,21 +63,32 @@ function rulesOf(world: PolicyWorld, pod: KubectlPod, direction: Direction): str
   const rules = applying.flatMap((policy) => {
     const ofDirection: readonly PolicyRule[] =
       (direction === 'Ingress' ? policy.spec.ingress : policy.spec.egress) ?? [];
-    return ofDirection.flatMap((rule) => linesOf(world, policy, rule, direction));
+    return ofDirection.flatMap((rule) => linesOf(world, policy, rule, direction, pod));
   });
   return [...new Set(rules)];
 }
 
-function linesOf(world: PolicyWorld, policy: Policy, rule: PolicyRule, direction: Direction): string[] {
+function linesOf(
+  world: PolicyWorld,
+  policy: Policy,
+  rule: PolicyRule,
+  direction: Direction,
+  pod: KubectlPod,
+): string[] {
   const peers = (direction === 'Ingress' ? rule.from : rule.to) ?? [];
   const blocks = peers.length === 0 ? ['0.0.0.0/0'] : peers.flatMap((peer) => blocksOf(world, policy, peer));
-  const ports = (rule.ports ?? []).map(({ protocol = 'TCP', port }) => {
-    const name = protocol.toLowerCase();
-    return ` -p ${name} -m ${name} --dport ${port}`;
-  });
-  return blocks.flatMap((block) =>
-    (ports.length === 0 ? [''] : ports).map((port) => `${FLAGS[direction]} ${block}${port} -j RETURN`),
-  );
+  const named = rule.ports ?? [];
+  const ports = named.length === 0 ? [''] : named.flatMap((port) => matchesOf(port, pod));
+  return blocks.flatMap((block) => ports.map((port) => `${FLAGS[direction]} ${block}${port} -j RETURN`));
+}
+
+/** None for a name that the pod has no port of. */
+function matchesOf({ protocol = 'TCP', port }: PolicyPort, { spec }: KubectlPod): string[] {
+  const name = protocol.toLowerCase();
+  if (port === undefined) return [` -p ${name}`];
+  const named = (spec.containers ?? []).flatMap(({ ports = [] }) => ports).filter((each) => each.name === port);
+  const numbers = typeof port === 'number' ? [port] : named.map(({ containerPort }) => containerPort);
+  return numbers.map((number) => ` -p ${name} -m ${name} --dport ${number}`);
 }
 
 function blocksOf(world: PolicyWorld, policy: Policy, { ipBlock, namespaceSelector, podSelector }: Peer): string[] {

@@ -16,7 +16,13 @@ export interface Peer {
 export interface PolicyRule {
   readonly from?: readonly Peer[];
   readonly to?: readonly Peer[];
-  readonly ports?: readonly { readonly protocol?: string; readonly port: number }[];
+  readonly ports?: readonly PolicyPort[];
+}
+
+/** Without a port: all of them. A name is one of the pod's own. */
+export interface PolicyPort {
+  readonly protocol?: string;
+  readonly port?: number | string;
 }
 
 export interface Policy {
@@ -37,7 +43,12 @@ export interface KubectlPod {
     readonly namespace: string;
     readonly labels?: Readonly<Record<string, string>>;
   };
-  readonly spec: { readonly hostNetwork?: boolean };
+  readonly spec: {
+    readonly hostNetwork?: boolean;
+    readonly containers?: readonly {
+      readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
+    }[];
+  };
   readonly status: { readonly podIP?: string; readonly phase: string };
 }
 
