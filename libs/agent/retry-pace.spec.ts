@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FairleadError } from '@fairlead/errors';
-import { Tries, outcomeOf, pauseMs, type Ended, type LinkOutcome } from './retry-pace.js';
+import { SlotPace, Tries, outcomeOf, pauseMs, type Ended, type LinkOutcome } from './retry-pace.js';
 
 const ended = (what: Partial<Ended>): Ended => ({
   outcome: 'lived',
@@ -33,6 +33,24 @@ describe('Tries', () => {
     expect(counted('failed', 'nobody-listens', 'failed', 'nobody-listens')).toEqual([0, 0, 1, 1]);
     expect(counted('brief', 'failed', 'brief', 'nobody-listens', 'brief')).toEqual([0, 0, 1, 0, 2]);
     expect(counted('lived', 'brief', 'failed')).toEqual([0, 0, 0]);
+  });
+});
+
+describe('SlotPace', () => {
+  const links = { otherLinks: 1, crowd: 10 };
+
+  it('is degraded once six dials in a row reached the same replica, until one does not, or there is another to reach', () => {
+    const pace = new SlotPace();
+    for (let dial = 1; dial <= 6; dial += 1) {
+      expect(pace.degraded).toBe(false);
+      expect(pace.ended('same-replica', links)).toBeLessThan(dial < 6 ? 20_000 : 90_000);
+    }
+    expect([pace.degraded, pace.attempt]).toEqual([true, 6]);
+    expect(pace.anew(10, () => 0.999_999)).toBeCloseTo(100, 0);
+    expect(pace.degraded).toBe(false);
+    expect(pace.ended('same-replica', links)).toBeLessThan(1_000);
+    pace.ended('lived', links);
+    expect([pace.degraded, pace.attempt]).toEqual([false, 0]);
   });
 });
 

@@ -20,7 +20,7 @@ export interface Ended {
 }
 
 /** Dials that may reach an already linked replica before the agent calls itself degraded. */
-export const SAME_REPLICA_DIALS = 6;
+const SAME_REPLICA_DIALS = 6;
 /** A link that ends sooner says nothing good about its replica. */
 export const BRIEF_MS = 10_000;
 /** Brief links in a row after which it no longer counts how few the replica says they are: it may end every one. */
@@ -49,7 +49,7 @@ const UNKNOWN_CROWD_MS = { alone: 1_000, linked: 2_000 };
 const SLOW_MS = 60_000;
 
 /** Is this how a link ends that stood? */
-export function stood(outcome: LinkOutcome): boolean {
+function stood(outcome: LinkOutcome): boolean {
   return outcome === 'lived' || outcome === 'brief' || outcome === 'drained';
 }
 
@@ -63,6 +63,38 @@ export class Tries {
     if (stood(outcome)) this.#counts.clear();
     this.#counts.set(outcome, before + 1);
     return before;
+  }
+}
+
+/** The dials of one link to keep. */
+export class SlotPace {
+  #tries = new Tries();
+  #sameReplica = 0;
+  #attempt = 0;
+
+  /** Dials since a link stood. */
+  get attempt(): number {
+    return this.#attempt;
+  }
+
+  /** Every dial reaches a replica that is linked already. */
+  get degraded(): boolean {
+    return this.#sameReplica >= SAME_REPLICA_DIALS;
+  }
+
+  /** Counts how a dial, or the link that it made, ended. How long to wait before the next one, in milliseconds. */
+  ended(outcome: LinkOutcome, links: Pick<Ended, 'otherLinks' | 'crowd'>): number {
+    const before = this.#tries.count(outcome);
+    this.#attempt = stood(outcome) ? 0 : this.#attempt + 1;
+    this.#sameReplica = outcome === 'same-replica' ? this.#sameReplica + 1 : 0;
+    return pauseMs({ outcome, before, degraded: this.degraded, ...links });
+  }
+
+  /** There is another replica to reach: as if nothing had been dialled. How long to wait before the next dial, in milliseconds. */
+  anew(crowd: number, random = Math.random): number {
+    this.#tries = new Tries();
+    this.#sameReplica = 0;
+    return random() * spreadMs(crowd);
   }
 }
 
@@ -87,7 +119,7 @@ export function pauseMs({ outcome, before, degraded, otherLinks, crowd }: Ended,
   return fullJitterMs(before + 1, RETRY, random);
 }
 
-/** Over how long so many come back. A replica can make an agent wait no longer than the most, whatever it says. */
+/** Over how many milliseconds so many come. A replica can make an agent wait no longer than the most, whatever it says. */
 function spreadMs(links: number): number {
   return Math.min(SPREAD_MS.most, Math.max(SPREAD_MS.least, links * SPREAD_MS.perLink));
 }

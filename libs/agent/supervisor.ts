@@ -1,55 +1,30 @@
 import { SignedTime } from '@fairlead/access-statement/signed-time';
 import { systemClock, type Clock } from '@fairlead/clock';
 import { toFairleadError, type FairleadError } from '@fairlead/errors';
-import type { Check, Logger } from '@fairlead/observability';
+import type { Check } from '@fairlead/observability';
 import { randomUUID } from 'node:crypto';
-import { Link, type GatewayConnection, type KubeApiEnd, type TcpTunnelOptions } from '@fairlead/tunnel/agent';
+import { Link, type GatewayConnection } from '@fairlead/tunnel/agent';
 import type { LinkFigures } from './agent-metrics.js';
-import type { AgentIdentity, IdentityStore } from './agent-identity.js';
 import { AgentRevocations } from './agent-revocations.js';
 import { AgentStatements } from './agent-statements.js';
 import { AgentTrust } from './agent-trust.js';
 import { ClockSkew } from './clock-skew.js';
-import { feedOf, type FactsFeed, type FactsSource } from './facts/feed.js';
+import { feedOf, type FactsFeed } from './facts/feed.js';
 import { withRequiredStatements } from './facts/required-statements.js';
 import { findBetter } from './better-endpoint.js';
 import { nameOf } from './endpoint-choice.js';
 import { FollowedEndpoints } from './followed-endpoints.js';
 import { connectToGateway } from './gateway-connection.js';
-import type { Endpoint, ProxySettings } from './forward-proxy.js';
-import type { GitOpsCarrier } from './gitops/gitops-carrier.js';
+import type { Endpoint } from './forward-proxy.js';
 import { HeldIdentity } from './held-identity.js';
 import { abortedBy, isMade, missOf, type LeftLink, type Lived, type MadeLink, type SlotContext } from './link-slot.js';
 import { hasEnded, renewInTime } from './renewal.js';
 import { lifeOf } from './renewal-plan.js';
+import type { SupervisorOptions } from './supervisor-options.js';
 import { StandingConnections, unlessRevoked } from './standing-connections.js';
 import { UntrustedEndpoints } from './untrusted-endpoints.js';
-import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type LinkOutcome } from './retry-pace.js';
-
-export interface SupervisorOptions {
-  readonly identity: AgentIdentity;
-  readonly store: IdentityStore;
-  /** Of the import manifest: where it begins, and what it dials last once it was told of others. */
-  readonly endpoints: readonly Endpoint[];
-  /** Where it is; absent: where its nodes say that they are. */
-  readonly region?: string | undefined;
-  readonly proxy: ProxySettings;
-  /** Links to keep, each to another replica. */
-  readonly links: number;
-  readonly facts: FactsSource;
-  readonly kubeApi: KubeApiEnd;
-  readonly tcp: TcpTunnelOptions;
-  /** By which access statements end; default the clock's. */
-  readonly time?: SignedTime | undefined;
-  /** Nobody is served without an access statement; default false. */
-  readonly requireStatements?: boolean | undefined;
-  /** Absent: it carries nothing. */
-  readonly gitops?: GitOpsCarrier | undefined;
-  readonly logger: Logger;
-  /** Called when a gateway will not have this identity, or is not of its installation, while no link stands. */
-  readonly onRefused?: () => void;
-  readonly clock?: Clock;
-}
+import { Replicas } from './replicas.js';
+import { BRIEF_MS, SlotPace, outcomeOf, type LinkOutcome } from './retry-pace.js';
 
 /** However long a replica would wait to be left. */
 const MAX_DRAIN_MS = 60_000;
@@ -71,6 +46,7 @@ export class LinkSupervisor {
   readonly #clockSkew: ClockSkew;
   readonly #facts: FactsFeed;
   readonly #standing = new StandingConnections();
+  readonly #replicas = new Replicas();
   /** Ends the pauses between dials. */
   #renewed = new AbortController();
   /** Slots whose dials all reach replicas that are linked already. */
@@ -174,23 +150,34 @@ export class LinkSupervisor {
 
   async #keepOne(context: SlotContext): Promise<void> {
     const { signal } = context;
-    let sameReplica = 0;
-    const tries = new Tries();
-    for (let attempt = 0; !signal.aborted && !this.#leaving; attempt += 1) {
-      const outcome = await this.#linkOnce(context, attempt);
+    const pace = new SlotPace();
+    while (!signal.aborted && !this.#leaving) {
+      const { more } = this.#replicas;
+      const outcome = await this.#linkOnce(context, pace.attempt);
       if (signal.aborted || this.#leaving) return;
-      const before = tries.count(outcome);
-      if (stood(outcome)) attempt = -1;
-      sameReplica = outcome === 'same-replica' ? sameReplica + 1 : 0;
-      const degraded = sameReplica >= SAME_REPLICA_DIALS;
-      if (degraded) this.#degraded.add(context.slot);
+      const waitMs = pace.ended(outcome, { otherLinks: this.#links.size, crowd: context.crowd });
+      if (pace.degraded) this.#degraded.add(context.slot);
       else this.#degraded.delete(context.slot);
       // Leaving a replica that drains is make-before-break: the next link is made at once, the old one still serves.
       if (outcome === 'drained') continue;
-      const waitMs = pauseMs({ outcome, before, degraded, otherLinks: this.#links.size, crowd: context.crowd });
       this.#options.logger.debug('link.waiting', { outcome, waitMs: Math.round(waitMs) });
-      await this.#clock.sleep(waitMs, AbortSignal.any([signal, this.#renewed.signal])).catch(() => undefined);
+      const over = [signal, this.#renewed.signal];
+      if (outcome !== 'same-replica') await this.#pause(waitMs, over);
+      else {
+        await this.#pause(waitMs, [...over, more]);
+        // All agents of a replica hear at the same time that another one came.
+        if (more.aborted) await this.#pause(pace.anew(this.#crowd), over);
+      }
     }
+  }
+
+  #pause(ms: number, over: readonly AbortSignal[]): Promise<void> {
+    return this.#clock.sleep(ms, AbortSignal.any([...over])).catch(() => undefined);
+  }
+
+  /** Links of the largest of its replicas. */
+  get #crowd(): number {
+    return Math.max(0, ...[...this.#links.values()].map(({ crowd }) => crowd));
   }
 
   async #linkOnce(context: SlotContext, attempt: number): Promise<LinkOutcome> {
@@ -390,6 +377,7 @@ export class LinkSupervisor {
         clusterId,
         generation,
         onGatewayTime: (gatewayMs) => this.#clockSkew.saw(gatewayMs),
+        onReplicas: (count) => this.#replicas.heard(count),
       },
       onDrain,
     );

@@ -92,6 +92,10 @@ export function buildState(options: GatewayOptions, certificates: GatewayCertifi
     ? new SpooledAudit(options.audit.spool, options.audit.policy, options.audit.levels)
     : noAudit;
   meterConnections({ registry, live, sessions, directory, namedClusters: options.metricsClusters ?? NAMED_CLUSTERS });
+  const replicas = {
+    count: () => table.replicas(routes.time.nowMs()),
+    onBeat: (listener: () => void) => table.onBeat(listener),
+  };
   const isLinked = (clusterId: string): boolean =>
     sessions.of(clusterId).length > 0 || table.isHeld(clusterId, routes.time.nowMs());
   meterStanding({ registry, directory, certificates, isLinked });
@@ -104,6 +108,7 @@ export function buildState(options: GatewayOptions, certificates: GatewayCertifi
     sessions,
     table,
     routes,
+    replicas,
     relayClient,
     opener,
     pool,

@@ -57,7 +57,7 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   replaceRevoked(state.certificates.identity, state.directory.revocations, logger);
   reportSessions({ ...state, ...options });
   reportLosses(state.sessions, problems);
-  tellCrowd(state.sessions);
+  tellCrowd(state.sessions, state.replicas);
   endOrphanedSessions(options.nc, state.directory, state.sessions);
   endRevokedSessions(state.directory, state.sessions, logger);
   // Access ends also while what runs is given time.

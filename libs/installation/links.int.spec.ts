@@ -44,12 +44,15 @@ describe('two links through one load balancer', () => {
     expect([sessionsOf(pair.a).length, sessionsOf(pair.b).length]).toEqual([1, 1]);
   });
 
-  it('that always reach the same replica are degraded, said so, and the one that stands is left alone', async () => {
-    await using balancer = await startBalancer([pair.a.gateway.link.port]);
+  it('that always reach the same replica are degraded, say so, leave the one that stands alone, and dial anew once there is another replica', async () => {
+    const ports = [pair.a.gateway.link.port];
+    await using balancer = await startBalancer(ports);
     const endpoints = [`127.0.0.1:${balancer.port}`];
     agent = await pair.installation.startAgent({ replicas: [pair.a], endpoints, links: 1, apiPort: pair.api.port });
     await agent.stop();
     const expectRefusal = true;
+    await eventually(() => expect(sessionsOf(pair.a)).toEqual([]));
+    const startedAt = new Date().toISOString();
     agent = await pair.installation.startAgent({
       replicas: [pair.a],
       endpoints,
@@ -75,6 +78,14 @@ describe('two links through one load balancer', () => {
     const dials = balancer.connections();
     await delay(2_000);
     expect(balancer.connections()).toBe(dials);
+    // Another pod of the same Deployment. Had nobody told the agent, its next dial would be half a minute away at least.
+    const third = await pair.installation.startReplica('gateway-b');
+    ports.push(third.gateway.link.port);
+    await eventually(() => expect(sessionsOf(third)).toHaveLength(1), { timeoutMs: 25_000 });
+    expect(running.agent.readiness()[0]).toMatchObject({ ok: true, detail: '2 of 2 links' });
+    // Links that it did not need were closed by itself, and nothing was wrong with them.
+    expect(pair.a.problems.filter(({ at }) => at > startedAt)).toEqual([]);
+    await third.stop();
   }, 180_000);
 });
 

@@ -13,6 +13,7 @@ import {
 } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../directory.js';
 import type { Egress } from '../doors/egress/serve-egress.js';
+import type { KnownReplicas } from '../sessions/tell-sessions.js';
 import { peerOf, requireAgent, type LinkPeer } from './link-peer.js';
 import { readPod } from './read-facts.js';
 
@@ -22,6 +23,7 @@ export interface AdmitOptions {
   readonly identity: CertificateSource;
   readonly directory: Directory;
   readonly registry: SessionRegistry;
+  readonly replicas: Pick<KnownReplicas, 'count'>;
   readonly logger: Logger;
   /** Absent: nothing goes out of clusters through this replica. */
   readonly egress?: Egress | undefined;
@@ -100,7 +102,11 @@ export function countsHere(directory: Directory, agent: Extract<LinkPeer, { kind
 }
 
 /** What the agent is told once it is admitted. */
-export function welcome({ instance, gatewayId, registry, egress }: AdmitOptions, session: AgentSession, hello: Hello) {
+export function welcome(
+  { instance, gatewayId, registry, replicas, egress }: AdmitOptions,
+  session: AgentSession,
+  hello: Hello,
+) {
   return {
     $typeName: 'fairlead.link.v1.Welcome' as const,
     gatewayInstance: instance,
@@ -108,6 +114,7 @@ export function welcome({ instance, gatewayId, registry, egress }: AdmitOptions,
     sessionId: session.facts.sessionId,
     protocolVersion: versionFor(hello),
     links: registry.all().length,
+    replicas: replicas.count(),
     egress: egress !== undefined,
   };
 }

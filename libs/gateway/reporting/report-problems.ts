@@ -51,7 +51,10 @@ export function reportRefusals(events: GatewayEvents, problems: ProblemReporter)
   };
 }
 
-/** Links whose connection ended, unless it was this replica that ended them, or is about to stop. */
+/**
+ * Links whose connection ended, unless it was this replica that ended them, or is about to stop, or their agent has another one here: it
+ * closes what reaches a replica that it is linked to already, and what a better link takes the place of.
+ */
 export function reportLosses(sessions: SessionRegistry, problems: ProblemReporter): void {
   const endedHere = new WeakSet<AgentSession>();
   sessions.onChange((change, session) => {
@@ -61,7 +64,9 @@ export function reportLosses(sessions: SessionRegistry, problems: ProblemReporte
     }
     session.http2.once('close', (cause) => {
       if (endedHere.has(session) || sessions.draining) return;
-      const { clusterId, remoteAddress: address } = session.facts;
+      const { clusterId, agentInstance, remoteAddress: address } = session.facts;
+      if (sessions.everyOf(clusterId).some((other) => other !== session && other.facts.agentInstance === agentInstance))
+        return;
       const reason = cause
         ? `the connection broke: ${cause.message}`
         : 'the connection was closed: by the agent, which stopped, or by something in between';

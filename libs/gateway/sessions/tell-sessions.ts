@@ -29,19 +29,39 @@ export function tellInTurn(
   };
 }
 
+/** What is known of other replicas. */
+export interface KnownReplicas {
+  /** This one too. */
+  count(): number;
+  /** Calls back when that may be another number. */
+  onBeat(listener: () => void): void;
+}
+
 /**
  * Tells agents how many links this replica holds whenever that has doubled or halved since, so that they know over how
  * long to spread their return when they lose it. What a link costs by this is two messages in the mean, however many
- * there are. A replica that drains says no more: those it loses last are no smaller crowd.
+ * there are. Also how many replicas there are, whenever that changes, so that those who miss one look for it. A replica that drains
+ * says no more: those it loses last are no smaller crowd.
  */
-export function tellCrowd(sessions: SessionRegistry): void {
+export function tellCrowd(sessions: SessionRegistry, replicas: KnownReplicas): void {
   let told = 1;
+  let toldReplicas = 0;
+  const crowd = () => ({
+    case: 'crowd' as const,
+    value: { $typeName: 'fairlead.link.v1.Crowd' as const, links: sessions.all().length, replicas: replicas.count() },
+  });
+  const tellLater = tellInTurn(sessions, (session) => session.tell(crowd()));
   sessions.onChange(() => {
     const all = sessions.all();
     const same = all.length < 2 * told && 2 * all.length >= told;
     if (same || all.length === 0 || sessions.draining) return;
     told = all.length;
-    const value = { $typeName: 'fairlead.link.v1.Crowd' as const, links: told };
-    for (const session of all) session.tell({ case: 'crowd', value });
+    for (const session of all) session.tell(crowd());
+  });
+  replicas.onBeat(() => {
+    const count = replicas.count();
+    if (count === toldReplicas || sessions.draining) return;
+    toldReplicas = count;
+    sessions.all().forEach(tellLater);
   });
 }

@@ -133,14 +133,14 @@ export async function reserveGeneration(
   return lastGeneration + 1;
 }
 
-/** For a cluster that is locked, with a generation above its last one or reserved before. */
+/** For a cluster that is locked, with a generation above its last one or reserved before. What went wrong with an earlier enrolment says nothing of this one. */
 export async function markEnrolled(
   manager: EntityManager,
   { id, lastGeneration }: Pick<StoredCluster, 'id' | 'lastGeneration'>,
   enrolment: Pick<StoredCluster, 'generation' | 'facts' | 'enrolledAt'>,
 ): Promise<void> {
   const last = Math.max(lastGeneration, enrolment.generation);
-  await manager.update(ClusterRow, { id }, { ...enrolment, lastGeneration: last });
+  await manager.update(ClusterRow, { id }, { ...enrolment, lastGeneration: last, lastError: null });
 }
 
 /** What is known of these clusters; those that are gone are left out. */

@@ -3,7 +3,15 @@ import { startDeadline } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import type { Http2Stream } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
-import type { ControlResponse, FetchBundleResponse, Hello, SignedRevocations, Tcp, Welcome } from '@fairlead/proto';
+import type {
+  ControlResponse,
+  Crowd,
+  FetchBundleResponse,
+  Hello,
+  SignedRevocations,
+  Tcp,
+  Welcome,
+} from '@fairlead/proto';
 import { LIMITS, PROTOCOL_VERSIONS } from '../core/index.js';
 import { TunnelConnection, fromConnectError } from '../link/index.js';
 import { ControlSender } from './control-sender.js';
@@ -34,6 +42,8 @@ export interface LinkOptions extends AcceptorOptions {
   readonly logger: Logger;
   /** Called when the gateway said what time it is there, in milliseconds since the epoch. */
   readonly onGatewayTime?: (gatewayMs: number) => void;
+  /** Called when the gateway said how many replicas there are. */
+  readonly onReplicas?: (replicas: number) => void;
 }
 
 const WELCOME_TIMEOUT_MS = 15_000;
@@ -69,6 +79,7 @@ export class Link {
     this.#takeRevocations = takeLatest(async (list) => options.revocations?.take(list));
     this.welcome = welcome;
     this.#crowd = welcome.links;
+    options.onReplicas?.(welcome.replicas);
     this.#facts = options.facts;
     this.ended = this.#follow(messages);
   }
@@ -192,7 +203,7 @@ export class Link {
 
   #obey({ message }: ControlResponse): void {
     if (message.case === 'openTunnels') this.#refill(this.#parked + Math.min(message.value.count, LIMITS.waitingOpens));
-    if (message.case === 'crowd') this.#crowd = message.value.links;
+    if (message.case === 'crowd') this.#hear(message.value);
     if (message.case === 'trust') this.#sender.take(message.value);
     if (message.case === 'desiredState') this.#options.desired?.take(message.value);
     if (message.case === 'revocations') this.#takeRevocations(message.value);
@@ -200,6 +211,11 @@ export class Link {
       this.#draining = true;
       this.#onDrain(message.value.deadlineMs);
     }
+  }
+
+  #hear({ links, replicas }: Crowd): void {
+    this.#crowd = links;
+    this.#options.onReplicas?.(replicas);
   }
 
   #refill(desired: number): void {

@@ -52,6 +52,7 @@ export async function ownSessions({ authority, nats, cluster }: TestInstallation
     rpc: { call: () => Promise.reject(new FairleadError('UNAVAILABLE', 'nothing is signed here')) },
     directory,
     registry,
+    replicas: { count: () => 1 },
     limiter: new EnrolmentLimiter(),
     events: {
       agentConnected: () => undefined,

@@ -50,6 +50,22 @@ it('a cluster is held as long as a replica beats that announced a link of it, th
   expect(table.isHeld(CLUSTER, LEASE_MS + 1)).toBe(false);
 });
 
+it('counts the replicas that beat and do not drain, and itself before it knows itself', () => {
+  let beats = 0;
+  table.onBeat(() => (beats += 1));
+  expect(table.replicas(0)).toBe(1);
+  table.setGateway(beat(ids.own, 1), 0);
+  table.setGateway(beat(ids.b, 1), 0);
+  table.setGateway(beat(ids.c, 1), LEASE_MS);
+  expect(table.replicas(LEASE_MS)).toBe(3);
+  expect(table.replicas(LEASE_MS + 1)).toBe(2);
+  table.setGateway(beat(ids.c, 2, { draining: true }), LEASE_MS + 1);
+  table.setGateway(beat(ids.c, 2), LEASE_MS + 1);
+  expect(table.replicas(LEASE_MS + 1)).toBe(1);
+  table.removeGateway(ids.b);
+  expect(beats).toBe(5);
+});
+
 const owners = (nowMs: number): string[] => table.owners(CLUSTER, nowMs).map(({ instance }) => instance);
 
 beforeEach(() => {

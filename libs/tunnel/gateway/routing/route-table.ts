@@ -38,6 +38,7 @@ export class RouteTable {
   readonly #clusterOfKey = new Map<string, string>();
   /** When a cluster's last session went, in time connected to NATS; as many as there are clusters. */
   readonly #lastSeenMs = new Map<string, number>();
+  readonly #beatListeners = new Set<() => void>();
 
   constructor(options: RouteTableOptions) {
     this.#options = options;
@@ -48,10 +49,25 @@ export class RouteTable {
     const known = this.#gateways.get(heartbeat.instance);
     if (known && known.heartbeat.beat === heartbeat.beat) return;
     this.#gateways.set(heartbeat.instance, { heartbeat, heardAtMs: nowMs, probeFailed: false });
+    this.#beatListeners.forEach((listener) => listener());
   }
 
   removeGateway(instance: string): void {
     this.#gateways.delete(instance);
+    this.#beatListeners.forEach((listener) => listener());
+  }
+
+  /** Calls back whenever a replica's heart beats, and when one is gone. */
+  onBeat(listener: () => void): void {
+    this.#beatListeners.add(listener);
+  }
+
+  /** Replicas that beat and do not drain; this one counts whatever is known of it. */
+  replicas(nowMs: number): number {
+    const others = [...this.#gateways.values()].filter(
+      (record) => record.heartbeat.instance !== this.#options.ownInstance && !record.heartbeat.draining,
+    );
+    return 1 + others.filter((record) => !this.#silent(record, nowMs)).length;
   }
 
   setSession(key: string, route: LinkRoute): void {
