@@ -107,7 +107,7 @@ describe('with the real registration and keys', () => {
   it('serves the command, from login to kubeconfig', async () => {
     const created = await stack.cli(['cluster', 'create', 'three', '--label', 'a=b']);
     expect(created).toMatchObject({ code: 0, stdout: 'cluster three created\n', stderr: '' });
-    expect((await stack.cli(['cluster', 'list'])).stdout).toMatch(/^NAME .*\nthree +not imported/m);
+    expect((await stack.cli(['cluster', 'list'])).stdout).toMatch(/^NAME .*\nthree +never/m);
     expect((await stack.cli(['kubeconfig', 'three'])).stdout).toContain(`/clusters/three`);
     expect((await stack.cli(['cluster', 'import', 'three'])).stdout).toContain('kind: Deployment');
     expect(await stack.cli(['cluster', 'delete', 'three'])).toMatchObject({ code: 2 });

@@ -134,7 +134,7 @@ describe('cluster', () => {
     });
     const list = await fairlead(['cluster', 'list']);
     expect(list.out).toMatch(
-      /^NAME +STATUS +KUBERNETES +NODES +REPLICAS +LABELS +AGE\ndemo +not imported +- +- +- +zone=eu,example\.com\/a=b\.c +\d+s\n$/,
+      /^NAME +STATUS +KUBERNETES +NODES +REPLICAS +LABELS +AGE\ndemo +never +- +- +- +zone=eu,example\.com\/a=b\.c +\d+s\n$/,
     );
     expect((await fairlead(['cluster', 'list', '-o', 'name'])).out).toBe('demo\n');
     expect(JSON.parse((await fairlead(['cluster', 'list', '-o', 'json'])).out)).toMatchObject({
@@ -146,7 +146,7 @@ describe('cluster', () => {
     expect(await fairlead(['cluster', 'show', 'demo'])).toEqual({
       status: 1,
       out: '',
-      err: 'error: there is no cluster named demo\nnext: check the name with: fairlead cluster list, or fairlead client list\n',
+      err: 'error: there is no cluster named demo\nnext: check the name with: fairlead cluster list\n',
     });
   });
 
@@ -306,13 +306,23 @@ describe('cluster', () => {
       address: '192.0.2.1',
       replica: 'gateway-b',
     };
-    cluster.presence = { state: 'online', replicas: ['gateway-a'], since, agents, duplicate: 'elsewhere', lastError };
+    cluster.presence = {
+      state: 'online',
+      replicas: ['gateway-a'],
+      liveReplicas: 2,
+      since,
+      agents,
+      duplicate: 'elsewhere',
+      lastError,
+    };
     const { out } = await fairlead(['cluster', 'show', 'twice']);
     expect(out).toContain(`0aaaaaaa from 192.0.2.1 since ${since}, 1aaaaaaa from 198.51.100.7 since ${since}`);
     expect(out).toContain('fairlead cluster revoke twice --reason TEXT');
     expect(out).toMatch(/last error +UNAVAILABLE: it broke \(192\.0\.2\.1 at gateway-b, 2026\S+\)\n/);
     cluster.presence = { ...cluster.presence, duplicate: null };
     expect((await fairlead(['cluster', 'show', 'twice'])).out).not.toContain('revoke');
+    Object.assign(cluster, { enrolledAt: since, manifestValues: { namespace: 'edge' } });
+    expect((await fairlead(['cluster', 'delete', 'twice', '--yes'])).err).toContain('kubectl delete namespace edge\n');
   });
 
   it('show and list tell what the agent says of its cluster', async () => {
@@ -328,9 +338,7 @@ describe('cluster', () => {
     expect(json.clusters).toContainEqual(
       expect.objectContaining({ name: 'told', facts: expect.objectContaining({ nodes: { total: 3, ready: 2 } }) }),
     );
-    expect((await fairlead(['cluster', 'list'])).out).toMatch(
-      /told +not imported +v1\.34\.4\+k3s1 k3s on aws +2\/3 ready /,
-    );
+    expect((await fairlead(['cluster', 'list'])).out).toMatch(/told +never +v1\.34\.4\+k3s1 k3s on aws +2\/3 ready /);
     await fairlead(['cluster', 'delete', 'told', '--yes']);
   });
 
@@ -398,7 +406,7 @@ describe('cluster', () => {
 
   it('is coloured only on a terminal, and not with NO_COLOR', async () => {
     await fairlead(['cluster', 'create', 'demo']);
-    expect((await fairlead(['cluster', 'list'], { terminal: true })).out).toContain('\u001b[33mnot imported');
+    expect((await fairlead(['cluster', 'list'], { terminal: true })).out).toContain('\u001b[33mnever');
     const plain = await fairlead(['cluster', 'list'], { terminal: true, env: { NO_COLOR: '1' } });
     expect(plain.out).not.toContain('\u001b');
   });
@@ -496,7 +504,8 @@ describe('kubeconfig', () => {
 
   it("goes to a file, but never in the place of a kubeconfig that is the user's own", async () => {
     const file = scene.scratch.file('demo.kubeconfig');
-    expect(await fairlead(['kubeconfig', 'demo', '--output', file])).toMatchObject({ status: 0, out: '' });
+    const written = { status: 0, out: `${file}: 3 contexts written\n` };
+    expect(await fairlead(['kubeconfig', 'demo', '--output', file])).toMatchObject(written);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(parse(await readFile(file, 'utf8'))).toMatchObject({ kind: 'Config' });
     await mkdir(scene.scratch.file('.kube'));

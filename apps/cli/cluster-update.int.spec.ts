@@ -80,8 +80,14 @@ it('keeps a file of values, by whichever command it comes', async () => {
 });
 
 it.each([
-  ['hostPath: /\n', 1, 'error: manifestValues: there is no hostPath here; allowed are namespace,'],
-  ['proxy: {httpsProxy: "http://me:word@p:1"}\n', 1, 'error: manifestValues.proxy.httpsProxy: write http://HOST:PORT'],
+  ['hostPath: /\n', 1, 'values.yaml: there is no hostPath here; allowed are namespace,'],
+  ['proxy: {httpsProxy: "http://me:word@p:1"}\n', 1, 'values.yaml: proxy.httpsProxy: write http://HOST:PORT'],
+  ['podLabels: {fairlead.dev/x: a}\n', 1, 'values.yaml: podLabels.fairlead.dev/x: app.kubernetes.io/name, component,'],
+  [
+    'resources: {limits: {memory: 1GB}}\n',
+    1,
+    'values.yaml: resources.limits.memory: write bytes as 256Mi or 1Gi, 96Mi to 64Gi\n',
+  ],
   ['- a\n', 2, 'values.yaml is no mapping of values'],
   ['a: [\n', 2, 'values.yaml is no YAML: '],
   [`a: ${'x'.repeat(70_000)}\n`, 2, 'has more than 65536 bytes'],

@@ -84,7 +84,7 @@ describe('the profile single on a real node', () => {
   it('lets an administrator in, with what the README says', async () => {
     await world.login();
     await world.fairlead('cluster', 'create', 'shop');
-    expect(await world.fairlead('cluster', 'list')).toMatch(/^shop +not imported/m);
+    expect(await world.fairlead('cluster', 'list')).toMatch(/^shop +never/m);
     expect(await world.fairlead('cluster', 'import', 'shop')).toContain('localhost/fairlead/agent:1');
   });
 

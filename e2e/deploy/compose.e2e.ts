@@ -70,7 +70,7 @@ describe('docker compose up', () => {
   it('lets an administrator in, with what docs/compose.md says', { timeout: BACK_MS }, async () => {
     await world.login();
     await world.fairlead('cluster', 'create', 'shop');
-    expect(await world.fairlead('cluster', 'list')).toMatch(/^shop +not imported/m);
+    expect(await world.fairlead('cluster', 'list')).toMatch(/^shop +never/m);
   });
 
   it('gives a first tour, in a container that has the commands', { timeout: BACK_MS }, async () => {

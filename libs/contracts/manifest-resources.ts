@@ -37,7 +37,8 @@ export const Resources = z
     const most: Asked = { ...AGENT_RESOURCES.limits, ...limits };
     const tooMuch = (name: 'cpu' | 'memory', measure: (text: string) => number): void => {
       const [request, limit] = [asked[name], most[name]];
-      if (request === undefined || limit === undefined || measure(request) <= measure(limit)) return;
+      // One that is no quantity was complained of already.
+      if (request === undefined || limit === undefined || !(measure(request) > measure(limit))) return;
       const message = `a request may not be above its limit: ${request} is above ${limit}; say both`;
       context.addIssue({ code: 'custom', path: ['requests', name], message });
     };

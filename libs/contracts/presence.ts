@@ -63,6 +63,8 @@ export const Presence = z.object({
   state: z.enum(['never', 'online', 'draining', 'offline']),
   /** Gateway credentials (replica names) that hold a link of this cluster. */
   replicas: z.array(z.string()),
+  /** Replicas that there are and that do not drain, whoever is linked to them; 0: not known. */
+  liveReplicas: z.int().min(0).default(0),
   since: IsoTime.nullable(),
   /** Oldest first: the pods of its agent, if `duplicate` does not say otherwise. */
   agents: z.array(LinkedAgent).max(16).default([]),

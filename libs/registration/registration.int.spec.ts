@@ -662,6 +662,7 @@ describe('presence', () => {
       expect((await clusters.get('default', name)).presence).toEqual({
         state: 'online',
         replicas: ['gateway-a'],
+        liveReplicas: 1,
         since: lease.connectedAt,
         agents: [
           { instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt, version: '0.1.0', pod: null },

@@ -1,14 +1,14 @@
 import { oneLine } from '@fairlead/errors';
 import { Option, type Command } from 'commander';
 import type { Io } from '../io.js';
-import { printHint, printJson, printLines, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, printNotice, type Format } from '../output/print.js';
 import { shellWord } from '../output/shell-word.js';
 import { Cluster, ImportLink } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import type { Login } from '../session/login-store.js';
 import { usage } from '../failure.js';
 import { clusterPath } from '../session/paths.js';
-import { VALUES_HELP, valuesOf, valuesOption } from './manifest-values.js';
+import { VALUES_HELP, judgedOf, valuesOf, valuesOption } from './manifest-values.js';
 import { outputOption, pairs } from './option-values.js';
 import { withApi } from './with-api.js';
 
@@ -50,7 +50,9 @@ async function importCluster(io: Io, name: string, options: ImportOptions): Prom
   const { label: labels } = options;
   const change = { ...(await valuesOf(options.values)), ...(labels === undefined ? {} : { labels }) };
   await withApi(io, async (api, login) => {
-    if (Object.keys(change).length > 0) await api.ask(Cluster, clusterPath(name), { method: 'PATCH', body: change });
+    if (Object.keys(change).length > 0) {
+      await judgedOf(options.values, () => api.ask(Cluster, clusterPath(name), { method: 'PATCH', body: change }));
+    }
     const path = `${clusterPath(name)}/import-links`;
     const link = await api.ask(ImportLink, path, { method: 'POST' });
     if (!options.link) return printManifest(io, api, link.url);
@@ -61,8 +63,30 @@ async function importCluster(io: Io, name: string, options: ImportOptions): Prom
 
 async function printManifest(io: Io, api: ApiClient, url: string): Promise<void> {
   // The server of the login answers it too, by whatever name it is known to the outside.
-  io.stdout.write(await api.text(new URL(url).pathname, { authenticated: false }));
+  const manifest = await api.text(new URL(url).pathname, { authenticated: false });
+  io.stdout.write(manifest);
+  const unreachable = endpointsOnlyHere(manifest);
+  if (unreachable.length > 0) {
+    printNotice(
+      io,
+      `warning: agents are told to dial ${unreachable.join(' and ')}, which nobody reaches from elsewhere`,
+      'next: say where gateways are reached from there: fairlead endpoints add --help (with Docker Compose: FAIRLEAD_HOST)',
+    );
+  }
   if (io.stdout.isTTY) printHint(io, '# apply it in the cluster: fairlead cluster import NAME | kubectl apply -f -');
+}
+
+/** What agents of this manifest dial first, if nobody reaches any of it from elsewhere; else nothing. */
+export function endpointsOnlyHere(manifest: string): string[] {
+  const said = /^ *FAIRLEAD_ENDPOINTS: *(\S+)$/m.exec(manifest)?.[1] ?? '';
+  const endpoints = said.replaceAll(/['"]/g, '').split(',').filter(Boolean);
+  return endpoints.every(isOnlyHere) ? endpoints : [];
+}
+
+/** Loopback, or a name without a domain. */
+function isOnlyHere(endpoint: string): boolean {
+  const host = endpoint.replace(/:\d+$/, '');
+  return /^(127\.[\d.]+|\[::1\]|[A-Za-z][A-Za-z0-9-]*)$/.test(host);
 }
 
 /** What `--link` prints. The server's words: they go to a terminal, and from there into a shell. */

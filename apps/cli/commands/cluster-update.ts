@@ -10,7 +10,7 @@ import type { ApiClient } from '../session/api-client.js';
 import { ClusterGitOps } from '../session/gitops-answers.js';
 import { clusterPath } from '../session/paths.js';
 import { addFollowOptions, plannedAssignment, type GitOpsOptions } from './cluster-gitops.js';
-import { VALUES_HELP, valuesOf, valuesOption } from './manifest-values.js';
+import { VALUES_HELP, judgedOf, valuesOf, valuesOption } from './manifest-values.js';
 import { collected, outputOption, wholeNumber } from './option-values.js';
 import { withApi } from './with-api.js';
 
@@ -74,7 +74,9 @@ async function updateCluster(io: Io, name: string, options: UpdateOptions): Prom
   const { before, cluster, said } = await withApi(io, async (api) => {
     const known = await api.ask(Cluster, clusterPath(name));
     const follows = await assignmentFor(api, name, options);
-    const changed = await api.ask(Cluster, clusterPath(name), { method: 'PATCH', body });
+    const changed = await judgedOf(options.values, () =>
+      api.ask(Cluster, clusterPath(name), { method: 'PATCH', body }),
+    );
     return { before: known, cluster: changed, said: await follows() };
   });
   if (output === 'json') return printJson(io, cluster);

@@ -11,7 +11,7 @@ import {
   nodesText,
   statusCell,
 } from '../output/cluster-view.js';
-import { printHint, printJson, printLines, printList, printResult, printTable } from '../output/print.js';
+import { printHint, printJson, printLines, printList, printNotice, printResult, printTable } from '../output/print.js';
 import { allClusters } from '../session/all-pages.js';
 import { Cluster, namespaceOf } from '../session/answers.js';
 import { confirmed } from '../session/prompt.js';
@@ -20,7 +20,7 @@ import { addGitOpsOptions, assignCreated, plannedAssignment, type GitOpsOptions 
 import { addImportCommand } from './cluster-import.js';
 import { addLabelCommand } from './cluster-label.js';
 import { addUpdateCommand } from './cluster-update.js';
-import { VALUES_HELP, valuesOf, valuesOption } from './manifest-values.js';
+import { VALUES_HELP, judgedOf, valuesOf, valuesOption } from './manifest-values.js';
 import { collected, outputOption, pairs, wholeNumber, type Confirmed, type Printed } from './option-values.js';
 import { addClusterRevocation } from './revocation.js';
 import { withApi } from './with-api.js';
@@ -44,6 +44,8 @@ through a gateway, whose own rules have to allow it (FAIRLEAD_EGRESS_ALLOW).
 ${VALUES_HELP}`;
 
 const LIST_HELP = `
+Status: online; draining, when every replica that it is linked to is stopping; offline; never, when no agent has enrolled yet.
+
 Examples:
   fairlead cluster list --selector 'zone=eu,stage!=test,tier in (a,b),!old'
   fairlead cluster list --status offline --name 'shop-*' -o name`;
@@ -98,10 +100,7 @@ export function addClusterCommands(program: Command, io: Io): void {
     .description('Delete a cluster: its agent loses access at once. Nothing in the cluster itself is removed.')
     .option('--yes', 'do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))
-    .addHelpText(
-      'after',
-      '\nTo clean up in the cluster, unless its values name another namespace:\n  kubectl delete namespace fairlead-system\n  kubectl delete clusterrole,clusterrolebinding -l app.kubernetes.io/part-of=fairlead',
-    )
+    .addHelpText('after', '\nWhat is in the cluster stays there; how to take it away is said once it is deleted.')
     .action((name: string, options: Confirmed) => remove(io, name, options));
   addUpdateCommand(cluster, io);
   addLabelCommand(cluster, io);
@@ -131,7 +130,7 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
   };
   const { cluster, advice } = await withApi(io, async (api) => {
     const assignment = await plannedAssignment(api, name, options);
-    const made = await api.ask(Cluster, '/v1/clusters', { method: 'POST', body });
+    const made = await judgedOf(options.values, () => api.ask(Cluster, '/v1/clusters', { method: 'POST', body }));
     return { cluster: made, advice: assignment ? await assignCreated(api, name, assignment, options.repo) : [] };
   });
   if (output === 'json') return printJson(io, cluster);
@@ -200,6 +199,17 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
 async function remove(io: Io, name: string, { yes, output }: Confirmed): Promise<void> {
   const question = `Delete the cluster ${name}? Its agent loses access at once.`;
   if (!(await confirmed(io, question, yes))) return printLines(io, 'nothing deleted');
-  await withApi(io, (api) => api.ask(z.null(), clusterPath(name), { method: 'DELETE' }));
+  const cluster = await withApi(io, async (api) => {
+    const known = await api.ask(Cluster, clusterPath(name));
+    await api.ask(z.null(), clusterPath(name), { method: 'DELETE' });
+    return known;
+  });
   printResult(io, output, { name, deleted: true }, `cluster ${name} deleted`);
+  if (cluster.enrolledAt === null) return;
+  printNotice(
+    io,
+    'to clean up in the cluster itself:',
+    `  kubectl delete namespace ${namespaceOf(cluster)}`,
+    '  kubectl delete clusterrole,clusterrolebinding -l app.kubernetes.io/part-of=fairlead',
+  );
 }

@@ -126,6 +126,7 @@ async function print(io: Io, made: Kubeconfig, output: string | undefined): Prom
     return;
   }
   await writePrivateFile(resolve(output), stringify(made));
+  printLines(io, `${output}: ${made.contexts.length} contexts written`);
   const context = made['current-context'] === undefined ? ' --context CLUSTER' : '';
   printHint(io, `next: kubectl --kubeconfig ${output}${context} get namespaces`);
 }

@@ -1,10 +1,12 @@
 import { open } from 'node:fs/promises';
-import { messageOf } from '@fairlead/errors';
+import { FairleadError, messageOf } from '@fairlead/errors';
 import { Option } from 'commander';
-import { usage } from '../failure.js';
+import { failure, usage } from '../failure.js';
 
 /** More than the server takes. */
 const MAX_BYTES = 64 * 1024;
+/** Where a refusal names a value. */
+const IN_VALUES = /\bmanifestValues(?:\.|: )/g;
 
 /** Said by the help of each command that has the option. */
 export const VALUES_HELP = `
@@ -20,6 +22,17 @@ export function valuesOption(): Option {
 /** Of what a request says, with the file's values; nothing without a file. */
 export async function valuesOf(file: string | undefined): Promise<{ manifestValues?: Record<string, unknown> }> {
   return file === undefined ? {} : { manifestValues: await readValues(file) };
+}
+
+/** What the server answers; where it refuses a value of the file, that is said of the file. */
+export async function judgedOf<T>(file: string | undefined, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (file === undefined || !(error instanceof FairleadError) || !IN_VALUES.test(error.message)) throw error;
+    const message = error.message.replaceAll(IN_VALUES, `${file}: `);
+    throw failure(error.code, message, 'correct the file; docs/your-own-cluster.md has an example', error);
+  }
 }
 
 /** What the file says, unjudged: the server knows what is allowed. Throws if it is no YAML mapping. */

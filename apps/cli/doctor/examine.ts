@@ -47,7 +47,7 @@ export async function* examine(io: Io, api: ApiClient, login: Login, name: strin
   const { doors, certificateAuthority } = facts.access;
   if (doors.length === 0) yield warned('door', name, 'the API names no door', 'set FAIRLEAD_DOORS for the API');
   const target = { token: login.token, certificateAuthority, proxy: io.config.proxy };
-  const probes = doors.map((door) => probeDoor(name, door, target, () => performance.now()));
+  const probes = doors.map((door) => probeDoor(cluster, door, target, () => performance.now()));
   for (const probe of probes) yield await probe;
 }
 

@@ -1,9 +1,10 @@
-import type {
-  BootstrapToken,
-  CertificateRecord,
-  Cluster,
-  ClusterAccess,
-  EnrolmentRequest,
+import {
+  namespaceOf,
+  type BootstrapToken,
+  type CertificateRecord,
+  type Cluster,
+  type ClusterAccess,
+  type EnrolmentRequest,
 } from '../session/answers.js';
 
 /** What one look at a cluster's connection found. The same shape as `fairlead-agent check` prints. */
@@ -50,6 +51,8 @@ export function failed(check: string, subject: string, detail: string, remedy: s
 /** The remedies that several failures share. */
 export const REMEDIES = {
   newManifest: (name: string): string => `fairlead cluster import ${name} | kubectl apply -f -`,
-  askAgent:
-    'in the cluster: kubectl -n fairlead-system get pods; then kubectl -n fairlead-system exec deploy/fairlead-agent -- node apps/agent/dist/bundle/main.js check (or in the namespace that cluster show names)',
+  askAgent: (cluster: Pick<Cluster, 'manifestValues'>): string => {
+    const namespace = namespaceOf(cluster);
+    return `in the cluster: kubectl -n ${namespace} get pods; then kubectl -n ${namespace} exec deploy/fairlead-agent -- node apps/agent/dist/bundle/main.js check`;
+  },
 } as const;

@@ -1,4 +1,4 @@
-import type { CertificateRecord } from '../session/answers.js';
+import type { CertificateRecord, Cluster } from '../session/answers.js';
 import { REMEDIES, failed, found, warned, type Finding, type KnownFacts } from './finding.js';
 
 const RECOVERY_DAYS = 30;
@@ -46,7 +46,7 @@ function whyNotEnrolled({ cluster, tokens, waiting, policy, nowMs }: KnownFacts)
   if (unused) {
     const minutes = Math.max(0, Math.round((Date.parse(unused.expiresAt) - nowMs) / 60_000));
     const detail = `a token was handed out and nobody came with it; it is good for ${minutes} more minutes`;
-    return { detail, remedy: `apply the manifest; if that was done, ${REMEDIES.askAgent}` };
+    return { detail, remedy: `apply the manifest; if that was done, ${REMEDIES.askAgent(cluster)}` };
   }
   if (tokens?.some(({ state }) => state === 'expired')) {
     return { detail: 'the token in its manifest expired unused', remedy: REMEDIES.newManifest(name) };
@@ -93,7 +93,7 @@ function judgeCertificate({ cluster, certificates, nowMs }: KnownFacts): Finding
     return [failed('certificate', serial, `revoked at ${revokedAt}: ${revokedFor ?? 'no reason is known'}`, again)];
   }
   const endMs = Date.parse(notAfter);
-  if (endMs < nowMs) return [judgeEnded(serial, nowMs - endMs, notAfter, again)];
+  if (endMs < nowMs) return [judgeEnded(cluster, serial, nowMs - endMs, notAfter)];
   if (isOverdue(newest, nowMs)) {
     const detail = `it ends at ${notAfter} and should have been renewed`;
     return [warned('certificate', serial, detail, 'look for agent.renewal.failed in the log of the agent')];
@@ -101,12 +101,13 @@ function judgeCertificate({ cluster, certificates, nowMs }: KnownFacts): Finding
   return [found('certificate', serial, `valid until ${notAfter}`)];
 }
 
-function judgeEnded(serial: string, agoMs: number, notAfter: string, again: string): Finding {
+function judgeEnded(cluster: Cluster, serial: string, agoMs: number, notAfter: string): Finding {
+  const again = REMEDIES.newManifest(cluster.name);
   const days = Math.floor(agoMs / DAY_MS);
   if (days >= RECOVERY_DAYS) {
     return failed('certificate', serial, `it ended at ${notAfter}, ${days} days ago: too long to be renewed`, again);
   }
-  const remedy = `start the agent, which renews it by itself; ${REMEDIES.askAgent}`;
+  const remedy = `start the agent, which renews it by itself; ${REMEDIES.askAgent(cluster)}`;
   return failed('certificate', serial, `it ended at ${notAfter}: the agent was away when it was to be renewed`, remedy);
 }
 

@@ -1,4 +1,5 @@
 import { agentText, lastErrorText } from '../output/cluster-view.js';
+import type { Cluster } from '../session/answers.js';
 import { REMEDIES, failed, found, warned, type Finding, type KnownFacts } from './finding.js';
 
 /** A rollout of the agent is over by then. */
@@ -15,12 +16,13 @@ export function judgeLinks(facts: KnownFacts): Finding[] {
   return [...findings, judgeReplicas(facts), ...judgeAgents(facts), ...judgeVersion(facts)];
 }
 
-function judgePresence({ cluster: { name, presence }, nowMs }: KnownFacts): Finding {
+function judgePresence({ cluster, nowMs }: KnownFacts): Finding {
+  const { name, presence } = cluster;
   const { state, since, replicas, lastError } = presence;
   const last = lastError === null ? '' : `; last error ${lastErrorText(lastError)}`;
   if (state === 'offline') {
     const detail = `offline${since === null ? '' : ` since ${since}`}${last}`;
-    return failed('presence', name, detail, remedyOf(lastError?.code ?? '', name));
+    return failed('presence', name, detail, remedyOf(lastError?.code ?? '', cluster));
   }
   const where = `${state} since ${since ?? 'an unknown time'}, at ${replicas.join(' and ')}`;
   if (state === 'draining') {
@@ -32,7 +34,8 @@ function judgePresence({ cluster: { name, presence }, nowMs }: KnownFacts): Find
 }
 
 /** What to do about an agent that is away, by what it was told last. */
-function remedyOf(code: string, name: string): string {
+function remedyOf(code: string, cluster: Cluster): string {
+  const { name } = cluster;
   switch (code) {
     case 'CERTIFICATE_REVOKED':
       return `it was cut off; to bring it back: ${REMEDIES.newManifest(name)}`;
@@ -49,17 +52,18 @@ function remedyOf(code: string, name: string): string {
     case 'VERSION_UNSUPPORTED':
       return `update the agent: ${REMEDIES.newManifest(name)}`;
     default:
-      return REMEDIES.askAgent;
+      return REMEDIES.askAgent(cluster);
   }
 }
 
-function judgeReplicas({ cluster, access }: KnownFacts): Finding {
+function judgeReplicas({ cluster }: KnownFacts): Finding {
   const { name, links, presence } = cluster;
-  const there = access?.doors.length ?? links;
-  const desired = Math.min(links, Math.max(there, 1));
-  const detail = `linked to ${presence.replicas.length} of ${desired} replicas`;
+  // 0: an API of before, that does not say.
+  const there = presence.liveReplicas === 0 ? links : Math.max(presence.liveReplicas, presence.replicas.length);
+  const desired = Math.min(links, there);
+  const detail = `linked to ${presence.replicas.length} of ${there} replicas${desired < there ? `, of which it wants ${desired}` : ''}`;
   if (presence.replicas.length >= desired) return found('links', name, detail);
-  const remedy = `a replica is down, or the agent cannot reach it: it must reach every address in FAIRLEAD_ENDPOINTS; ${REMEDIES.askAgent}`;
+  const remedy = `a replica is down, or the agent cannot reach it: it must reach every address in FAIRLEAD_ENDPOINTS; ${REMEDIES.askAgent(cluster)}`;
   return warned('links', name, detail, remedy);
 }
 

@@ -11,6 +11,7 @@ const agent = { instance: 'aaaaaaaa-1', addresses: ['192.0.2.1'], since: at(-5),
 const online: Cluster['presence'] = {
   state: 'online',
   replicas: ['gateway-a', 'gateway-b'],
+  liveReplicas: 2,
   since: at(-5),
   agents: [agent],
   duplicate: null,
@@ -201,6 +202,23 @@ describe('links', () => {
     expect(notWell(withPresence({ agents: [agent, { ...agent, instance: 'b' }] }))).toEqual([]);
     expect(notWell(withPresence({ agents: [{ ...agent, version: '' }] }))).toEqual([]);
     expect(notWell(withPresence({ agents: [{ ...agent, version: 'test' }] }))).toHaveLength(1);
+  });
+
+  it('are to as many replicas as it wants, or as there are', () => {
+    const linksOf = (change: Partial<Cluster['presence']>): string | undefined =>
+      judge(withPresence(change)).find(({ check }) => check === 'links')?.detail;
+    expect(linksOf({})).toBe('linked to 2 of 2 replicas');
+    expect(linksOf({ liveReplicas: 3 })).toBe('linked to 2 of 3 replicas, of which it wants 2');
+    expect(linksOf({ replicas: ['gateway-a'], liveReplicas: 1 })).toBe('linked to 1 of 1 replicas');
+    expect(linksOf({ replicas: ['gateway-a'], liveReplicas: 0 })).toBe('linked to 1 of 2 replicas');
+    expect(notWell(withPresence({ replicas: ['gateway-a'], liveReplicas: 1 }))).toEqual([]);
+  });
+
+  it('send one to the namespace that its agent is in', () => {
+    const elsewhere = { ...cluster, manifestValues: { namespace: 'edge' }, presence: away };
+    expect(judge({ cluster: elsewhere }).find(({ check }) => check === 'presence')?.remedy).toContain(
+      'kubectl -n edge exec',
+    );
   });
 
   it('say why the last one ended', () => {

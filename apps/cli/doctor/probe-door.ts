@@ -1,5 +1,6 @@
 import { request } from 'undici';
 import { z } from 'zod';
+import type { Cluster } from '../session/answers.js';
 import type { Target } from '../session/api-client.js';
 import { dispatcherFor } from '../session/dispatcher.js';
 import { explainConnection } from '../session/explain-connection.js';
@@ -23,12 +24,12 @@ const Status = z.object({
 
 /** Asks the cluster's API server for its version through one door, as kubectl would. */
 export async function probeDoor(
-  cluster: string,
+  cluster: Cluster,
   door: Door,
   target: Omit<Target, 'server'>,
   nowMs: () => number,
 ): Promise<Finding> {
-  const url = `${door.url.replace(/\/+$/, '')}/clusters/${cluster}/version`;
+  const url = `${door.url.replace(/\/+$/, '')}/clusters/${cluster.name}/version`;
   const dispatcher = dispatcherFor(target);
   const beganMs = nowMs();
   try {
@@ -50,7 +51,7 @@ export async function probeDoor(
   }
 }
 
-function judgeRefusal(cluster: string, { name }: Door, status: number, text: string): Finding {
+function judgeRefusal(cluster: Cluster, { name }: Door, status: number, text: string): Finding {
   const parsed = Status.safeParse(parseJson(text));
   if (!parsed.success) {
     return failed('door', name, `it answered ${status} and no Status`, 'check FAIRLEAD_DOORS of the API');
@@ -60,7 +61,7 @@ function judgeRefusal(cluster: string, { name }: Door, status: number, text: str
   return failed('door', name, message, remedyFor(cluster, status, cause('FairleadCode'), cause('FairleadHop')));
 }
 
-function remedyFor(cluster: string, status: number, code: string | undefined, hop: string | undefined): string {
+function remedyFor(cluster: Cluster, status: number, code: string | undefined, hop: string | undefined): string {
   switch (code) {
     case undefined:
       if (status === 401)
@@ -75,12 +76,12 @@ function remedyFor(cluster: string, status: number, code: string | undefined, ho
     case 'NO_SESSION':
       return `see presence; if the cluster is online, this replica cannot reach the one that is linked: docs/runbooks/cluster-offline.md`;
     case 'TARGET_UNREACHABLE':
-      return `the agent cannot reach its API server; ${REMEDIES.askAgent}`;
+      return `the agent cannot reach its API server; ${REMEDIES.askAgent(cluster)}`;
     case 'DRAINING':
       return 'this replica is stopping; try again';
     default:
       return hop === 'agent'
-        ? REMEDIES.askAgent
-        : `look at the log of this replica, for cluster ${cluster} and the code ${code}`;
+        ? REMEDIES.askAgent(cluster)
+        : `look at the log of this replica, for cluster ${cluster.name} and the code ${code}`;
   }
 }

@@ -7,7 +7,7 @@ export function statusCell(cluster: Cluster): Cell {
   if (state === 'online') return { text: 'online', colour: 'green' };
   if (state === 'draining') return { text: 'draining', colour: 'yellow' };
   if (state === 'offline') return { text: 'offline', colour: 'red' };
-  return { text: cluster.enrolledAt === null ? 'not imported' : state, colour: 'yellow' };
+  return { text: state, colour: 'yellow' };
 }
 
 type LinkedAgent = Cluster['presence']['agents'][number];

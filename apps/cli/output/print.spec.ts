@@ -63,9 +63,9 @@ describe('what people see', () => {
       enrolledAt,
       generation: 1,
       facts: null,
-      presence: { state, replicas: [], since: null, agents: [], duplicate: null, lastError: null },
+      presence: { state, replicas: [], liveReplicas: 0, since: null, agents: [], duplicate: null, lastError: null },
     });
-    expect(statusCell(cluster('never', null))).toMatchObject({ text: 'not imported' });
+    expect(statusCell(cluster('never', null))).toMatchObject({ text: 'never' });
     expect(statusCell(cluster('online', 'x'))).toMatchObject({ text: 'online', colour: 'green' });
     expect(statusCell(cluster('offline', 'x'))).toMatchObject({ text: 'offline', colour: 'red' });
     expect(statusCell(cluster('from the future', 'x'))).toMatchObject({ text: 'from the future' });

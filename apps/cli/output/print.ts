@@ -48,7 +48,7 @@ interface PrintedList<Item> {
   readonly list: Readonly<Record<string, readonly Item[]>>;
   /** With `-o name`. */
   readonly name: (item: Item) => string;
-  /** What people are told where there is nothing in it. */
+  /** What people are told where there is nothing in it, beside standard output, as kubectl does it. */
   readonly none: readonly string[];
   readonly heading: readonly string[];
   readonly row: (item: Item) => readonly Cell[];
@@ -59,7 +59,7 @@ export function printList<Item>(io: Io, output: Format, { list, name, none, head
   const items = Object.values(list).flat();
   if (output === 'json') return printJson(io, list);
   if (output === 'name') return printLines(io, ...items.map(name));
-  if (items.length === 0) return printHint(io, ...none);
+  if (items.length === 0) return printNotice(io, ...none);
   printTable(io, heading, items.map(row));
 }
 

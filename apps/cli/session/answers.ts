@@ -33,6 +33,7 @@ export const Cluster = z.looseObject({
   presence: z.looseObject({
     state: z.string(),
     replicas: z.array(z.string()),
+    liveReplicas: z.number().default(0),
     since: z.string().nullable(),
     agents: z
       .array(

@@ -16,6 +16,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $name := index . 1 -}}
 {{- $image := index $root.Values.images $name | default "" -}}
 {{- $local := and $root.Values.bundled.enabled $root.Values.bundled.localImages (regexMatch "^localhost/[a-z0-9._/-]+:[A-Za-z0-9._-]+$" $image) -}}
+{{- if and (not $local) (hasPrefix "localhost/" $image) -}}
+{{- fail (printf "images.%s is %q: images of the node itself, by a tag, are taken with --set bundled.localImages=true, and only where the chart brings NATS and Postgres" $name $image) -}}
+{{- end -}}
 {{- if not (or $local (regexMatch "^[a-z0-9][a-z0-9./:_-]*@sha256:[0-9a-f]{64}$" $image)) -}}
 {{- fail (printf "images.%s is %q, which has no digest. Nothing is rendered until it is named as REPOSITORY@sha256:<64 hex digits>: whoever can push a tag would run in the control plane (docs/adr/0032-images-by-digest.md)" $name $image) -}}
 {{- end -}}

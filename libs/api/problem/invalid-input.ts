@@ -24,9 +24,15 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
   throw new InvalidInput(
     parsed.error.issues.map((issue) => ({
       path: [where, ...issue.path.map(String)].join('.'),
-      message: issue.message,
+      message: messageOfIssue(issue),
     })),
   );
+}
+
+/** Of a key in a map zod itself says only that it is not valid. */
+function messageOfIssue(issue: z.core.$ZodIssue): string {
+  const [first] = issue.code === 'invalid_key' ? issue.issues : [];
+  return first?.message ?? issue.message;
 }
 
 const NOT_KEPT = /[\0\p{Surrogate}]/u;

@@ -7,8 +7,8 @@ const NEXT_STEPS: Partial<Record<ErrorCode, string>> = {
   INVALID_ARGUMENT: 'correct the request; /openapi.json describes every field',
   UNAUTHENTICATED: 'send an admin API token as "Authorization: Bearer <token>", or run: fairlead login',
   FORBIDDEN: 'see what you may do: fairlead grant list --mine; an administrator can give more',
-  NOT_FOUND: 'check the name with: fairlead cluster list, or fairlead client list',
-  ALREADY_EXISTS: 'choose another name, or look at what is there with: fairlead cluster list, or fairlead client list',
+  NOT_FOUND: 'check the name: the list command of what it names shows what there is',
+  ALREADY_EXISTS: 'choose another name, or go on with what is there',
   CONFLICT: 'look at the state as it is now, then try again',
   REVISION_CONFLICT: 'read it again, then do it again on top of what it is now',
   GONE: 'make a fresh import link with: fairlead cluster import <name> --link',
@@ -18,6 +18,15 @@ const NEXT_STEPS: Partial<Record<ErrorCode, string>> = {
   RATE_LIMITED: 'wait as long as Retry-After says, then try again',
   UNAVAILABLE: 'try again in a few seconds; if it lasts, look at the logs of registration, keys and NATS',
   DEADLINE_EXCEEDED: 'look whether it was carried out before you try again',
+};
+/** Of "there is no … named x": what shows those that there are. */
+const LISTS: Readonly<Record<string, string>> = {
+  cluster: 'fairlead cluster list',
+  client: 'fairlead client list',
+  tenant: 'fairlead tenant list',
+  'Git host': 'fairlead git-host list',
+  'catalog repository': 'fairlead catalog list',
+  subscriber: 'fairlead subscriber list',
 };
 const FALLBACK = 'try again; if it lasts, look for the request id in the log of the API';
 
@@ -37,9 +46,16 @@ export function toProblem(error: FairleadError, options: ProblemOptions): Proble
     status: options.status ?? kind.http,
     detail: code === 'INTERNAL' ? ERROR_KINDS.INTERNAL.safeMessage : error.message,
     code,
-    next: options.next ?? NEXT_STEPS[code] ?? FALLBACK,
+    next: options.next ?? nextOf(error),
     retryable: kind.retryable,
     requestId: options.requestId,
     ...(error instanceof InvalidInput ? { problems: [...error.problems] } : {}),
   };
+}
+
+function nextOf({ code, message }: FairleadError): string {
+  const [, missing = ''] =
+    /^there is no (cluster|client|tenant|Git host|catalog repository|subscriber)\b/.exec(message) ?? [];
+  const list = code === 'NOT_FOUND' ? LISTS[missing] : undefined;
+  return list === undefined ? (NEXT_STEPS[code] ?? FALLBACK) : `check the name with: ${list}`;
 }

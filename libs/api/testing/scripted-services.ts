@@ -253,7 +253,15 @@ function newCluster(
     createdAt: new Date().toISOString(),
     enrolledAt: null,
     facts: null,
-    presence: { state: 'never', replicas: [], since: null, agents: [], duplicate: null, lastError: null },
+    presence: {
+      state: 'never',
+      replicas: [],
+      liveReplicas: 0,
+      since: null,
+      agents: [],
+      duplicate: null,
+      lastError: null,
+    },
     revision: 'made',
   };
 }

@@ -33,6 +33,7 @@ it('is online while a session and its gateway are there', () => {
   expect(index.presence(clusterId, enrolledAt)).toEqual({
     state: 'online',
     replicas: ['gateway-a'],
+    liveReplicas: 1,
     since: route.connectedAt,
     agents: [{ instance: 'a', addresses: ['192.0.2.1'], since: route.connectedAt, version: '0.1.0', pod: null }],
     duplicate: null,
@@ -42,6 +43,7 @@ it('is online while a session and its gateway are there', () => {
   expect(index.presence(clusterId, enrolledAt)).toEqual({
     state: 'offline',
     replicas: [],
+    liveReplicas: 1,
     since,
     agents: [],
     duplicate: null,

@@ -73,23 +73,24 @@ export class PresenceIndex {
   }
 
   presence(clusterId: string, enrolledAt: string | null): Omit<Presence, 'lastError'> {
+    const liveReplicas = this.#live().filter((name) => !this.#draining.has(name)).length;
     const sessions = this.#liveSessions(clusterId);
     if (sessions.length > 0) {
       const agents = agentsOf(sessions);
       const replicas = [...new Set(sessions.map((one) => one.replica))].sort();
       const leaving = sessions.every((one) => this.#draining.has(`${one.replica}.${one.instance}`));
       const duplicate = duplicateAmong(agents);
-      return { state: leaving ? 'draining' : 'online', replicas, since: agents[0]?.since ?? null, agents, duplicate };
+      const since = agents[0]?.since ?? null;
+      return { state: leaving ? 'draining' : 'online', replicas, liveReplicas, since, agents, duplicate };
     }
-    if (enrolledAt === null) return { state: 'never', replicas: [], since: null, agents: [], duplicate: null };
-    const since = this.#offlineSince.get(clusterId) ?? null;
-    return { state: 'offline', replicas: [], since, agents: [], duplicate: null };
+    const unlinked = { replicas: [], liveReplicas, agents: [], duplicate: null };
+    if (enrolledAt === null) return { state: 'never', since: null, ...unlinked };
+    return { state: 'offline', since: this.#offlineSince.get(clusterId) ?? null, ...unlinked };
   }
 
   /** Credentials of the gateways that live, sorted: also those that nobody is linked to. */
   gateways(): string[] {
-    const live = [...this.#beats].filter(([, beat]) => this.#isRecent(beat)).map(([name]) => name.split('.')[0] ?? '');
-    return [...new Set(live)].sort();
+    return [...new Set(this.#live().map((name) => name.split('.')[0] ?? ''))].sort();
   }
 
   /** Clusters that several processes are linked to with the same identity, and not as the pods of one agent. */
@@ -101,6 +102,11 @@ export class PresenceIndex {
       const duplicate = duplicateAmong(agents);
       return tenantId !== undefined && duplicate ? [{ tenantId, clusterId, duplicate, agents }] : [];
     });
+  }
+
+  /** As `<credential>.<instance>`. */
+  #live(): string[] {
+    return [...this.#beats].filter(([, beat]) => this.#isRecent(beat)).map(([name]) => name);
   }
 
   #liveSessions(clusterId: string): Session[] {

@@ -24,6 +24,7 @@ export const neverSeen: PresenceOf = () => ({
   replicas: [],
   since: null,
   agents: [],
+  liveReplicas: 0,
   duplicate: null,
 });
 

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { endpointsOnlyHere } from './cluster-import.js';
+
+it.each([
+  ['gateway-a:7444,gateway-b:7444', ['gateway-a:7444', 'gateway-b:7444']],
+  ['"127.0.0.1:7444"', ['127.0.0.1:7444']],
+  ["'[::1]:7444'", ['[::1]:7444']],
+  ['gw.example.com:443,gateway-a:7444', []],
+  ['192.0.2.1:443', []],
+  ["'[2001:db8::1]:443'", []],
+])('of agents that are told to dial %s nobody reaches %j from elsewhere', (said, expected) => {
+  expect(endpointsOnlyHere(`data:\n  FAIRLEAD_LINKS: '2'\n  FAIRLEAD_ENDPOINTS: ${said}\n`)).toEqual(expected);
+});
+
+it('an older manifest, that says none in this form, is not warned of', () => {
+  expect(endpointsOnlyHere('kind: Namespace\n')).toEqual([]);
+});
