@@ -9,7 +9,8 @@ it.each([
   ['192.0.2.1:443', []],
   ["'[2001:db8::1]:443'", []],
 ])('of agents that are told to dial %s nobody reaches %j from elsewhere', (said, expected) => {
-  expect(endpointsOnlyHere(`data:\n  FAIRLEAD_LINKS: '2'\n  FAIRLEAD_ENDPOINTS: ${said}\n`)).toEqual(expected);
+  const manifest = `env:\n  - name: FAIRLEAD_ENDPOINTS\n    value: ${said}\n  - name: FAIRLEAD_LINKS\n    value: '2'\n`;
+  expect(endpointsOnlyHere(manifest)).toEqual(expected);
 });
 
 it('an older manifest, that says none in this form, is not warned of', () => {

@@ -78,7 +78,7 @@ async function printManifest(io: Io, api: ApiClient, url: string): Promise<void>
 
 /** What agents of this manifest dial first, if nobody reaches any of it from elsewhere; else nothing. */
 export function endpointsOnlyHere(manifest: string): string[] {
-  const said = /^ *FAIRLEAD_ENDPOINTS: *(\S+)$/m.exec(manifest)?.[1] ?? '';
+  const said = /^ *- name: FAIRLEAD_ENDPOINTS\n *value: *(\S+)$/m.exec(manifest)?.[1] ?? '';
   const endpoints = said.replaceAll(/['"]/g, '').split(',').filter(Boolean);
   return endpoints.every(isOnlyHere) ? endpoints : [];
 }
