@@ -16,11 +16,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $name := index . 1 -}}
 {{- $image := index $root.Values.images $name | default "" -}}
 {{- $local := and $root.Values.bundled.enabled $root.Values.bundled.localImages (regexMatch "^localhost/[a-z0-9._/-]+:[A-Za-z0-9._-]+$" $image) -}}
-{{- if and (not $local) (hasPrefix "localhost/" $image) -}}
-{{- fail (printf "images.%s is %q: images of the node itself, by a tag, are taken with --set bundled.localImages=true, and only where the chart brings NATS and Postgres" $name $image) -}}
-{{- end -}}
 {{- if not (or $local (regexMatch "^[a-z0-9][a-z0-9./:_-]*@sha256:[0-9a-f]{64}$" $image)) -}}
-{{- fail (printf "images.%s is %q, which has no digest. Nothing is rendered until it is named as REPOSITORY@sha256:<64 hex digits>: whoever can push a tag would run in the control plane (docs/adr/0032-images-by-digest.md)" $name $image) -}}
+{{- fail (printf "images.%s is %q, which has no digest. Nothing is rendered until it is named as REPOSITORY@sha256:<64 hex digits>: whoever can push a tag would run in the control plane (docs/adr/0032-images-by-digest.md)%s" $name $image (ternary ". An image of the node itself is taken by a tag with --set bundled.localImages=true, where the chart brings NATS and Postgres" "" (hasPrefix "localhost/" $image))) -}}
 {{- end -}}
 {{- $image -}}
 {{- end }}
@@ -70,6 +67,7 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 {{- fail (printf "gateway.certificateSecret and api.certificateSecret are both %s: give the admin API a certificate and a key of its own, or a gateway that was taken over could pass for it (docs/adr/0013-two-roots.md)" $certificate) }}
 {{- end }}
 {{- include "fairlead.checkEnv" . }}
+{{- include "fairlead.checkSecrets" . }}
 {{- if and .Values.gatewayApi.enabled (or (not .Values.names.connect) (eq .Values.names.connect .Values.names.gateways)) }}
 {{- fail "names.connect: behind one port the CONNECT door needs a name of its own (docs/one-port.md)" }}
 {{- end }}
@@ -93,6 +91,33 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 {{- end }}
 {{- if and (eq .name "FAIRLEAD_DEBUG_VIEW") (not $.Values.networkPolicies.health.peers) }}
 {{- fail (printf "%s.extraEnv: FAIRLEAD_DEBUG_VIEW shows users and targets to whoever comes to the health port, and networkPolicies.health.peers lets everybody come: name who may first" $role) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The Secrets of all processes, and of the NATS and Postgres that the chart brings, as {"list": […]}. */}}
+{{- define "fairlead.secrets" -}}
+{{- $secrets := list "fairlead-nats-server" "fairlead-nats-operator" "fairlead-postgres-server" "fairlead-postgres-admin" "fairlead-infrastructure-ca" }}
+{{- range $role := keys (omit (include "fairlead.table" . | fromJson).services "gateway") }}{{ $secrets = append $secrets (printf "fairlead-%s" $role) }}{{ end }}
+{{- range .Values.gateways }}{{ $secrets = append $secrets (printf "fairlead-gateway-%s" .name) }}{{ end }}
+{{- dict "list" $secrets | toJson }}
+{{- end }}
+
+{{/* Nobody has what is another process's: least of all a gateway, which everybody comes to. */}}
+{{- define "fairlead.checkSecrets" -}}
+{{- $secrets := (include "fairlead.secrets" . | fromJson).list }}
+{{- range $role := keys (include "fairlead.table" . | fromJson).services | sortAlpha }}
+{{- $own := index $.Values $role }}
+{{- $mounted := list }}
+{{- with $own.certificateSecret }}{{ $mounted = append $mounted . }}{{ end }}
+{{- range $own.extraVolumes }}
+{{- with .secret }}{{ $mounted = append $mounted .secretName }}{{ end }}
+{{- with .projected }}{{ range .sources }}{{ with .secret }}{{ $mounted = append $mounted .name }}{{ end }}{{ end }}{{ end }}
+{{- end }}
+{{- range $mounted }}
+{{- if has . $secrets }}
+{{- fail (printf "%s: the Secret %s is of one process alone, and is mounted there by the chart; name another one in extraVolumes and certificateSecret" $role .) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -146,7 +146,25 @@ volumeMounts:
   {{- end }}
 {{- end }}
 
+{{/* All that is set for one process; refuses what was to take the place of what the chart makes: of two of a name the last one counts. */}}
 {{- define "fairlead.env" -}}
+{{- $role := .role -}}
+{{- $made := include "fairlead.madeEnv" . -}}
+{{- $names := list -}}
+{{- range $made | fromYamlArray }}{{ $names = append $names .name }}{{ end -}}
+{{- $extra := (index .root.Values .role).extraEnv -}}
+{{- range $extra -}}
+{{- if has .name $names -}}
+{{- fail (printf "%s.extraEnv: the chart makes %s of other values, and checks those; say there what is to be different" $role .name) -}}
+{{- end -}}
+{{- end -}}
+{{ $made }}
+{{- with $extra }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "fairlead.madeEnv" -}}
 {{- $own := index .root.Values .role -}}
 {{- $table := include "fairlead.table" .root | fromJson -}}
 {{- $row := index $table.services .role -}}
@@ -171,9 +189,6 @@ volumeMounts:
 {{- $setting := ternary "FAIRLEAD_DOOR_TLS" "FAIRLEAD_TLS" (eq .role "gateway") }}
 - {name: {{ $setting }}_CERT_FILE, value: /etc/fairlead-tls/tls.crt}
 - {name: {{ $setting }}_KEY_FILE, value: /etc/fairlead-tls/tls.key}
-{{- end }}
-{{- with $own.extraEnv }}
-{{ toYaml . }}
 {{- end }}
 {{- end }}
 

@@ -157,6 +157,7 @@ describe.each(PROFILES)('the profile %s', (profile) => {
       const { code, stdout, stderr } = await renderChart(profile, { images: { [name]: image } });
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toContain(`images.${name} is "${image}", which has no digest`);
+      expect(stderr.includes('--set bundled.localImages=true')).toBe(image.startsWith('localhost/'));
     }
   });
 
@@ -225,6 +226,52 @@ it.each([
     'the same for one process',
     { registration: { extraEnv: [{ name: 'FAIRLEAD_INSTALLER_IMAGE', value: 'x:latest' }] } },
     'registration.extraEnv: the chart makes FAIRLEAD_INSTALLER_IMAGE of other values',
+  ],
+  [
+    'a gateway that keeps nothing on record',
+    { gateway: { extraEnv: [{ name: 'FAIRLEAD_AUDIT_SPOOL_DIR', value: '' }] } },
+    'gateway.extraEnv: the chart makes FAIRLEAD_AUDIT_SPOOL_DIR of other values',
+  ],
+  [
+    'a service that says it is another',
+    { gitops: { extraEnv: [{ name: 'FAIRLEAD_CREDENTIAL', value: 'access' }] } },
+    'gitops.extraEnv: the chart makes FAIRLEAD_CREDENTIAL of other values',
+  ],
+  [
+    'a debugger that everybody may come to',
+    { api: { extraEnv: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=512 --inspect=0.0.0.0' }] } },
+    'api.extraEnv.0.value',
+  ],
+  [
+    'code that is loaded before ours',
+    { api: { extraEnv: [{ name: 'LD_PRELOAD', value: '/tmp/x.so' }] } },
+    'api.extraEnv.0.name',
+  ],
+  [
+    'the master key in a gateway',
+    { gateway: { extraVolumes: [{ name: 'x', secret: { secretName: 'fairlead-keys' } }] } },
+    'gateway: the Secret fairlead-keys is of one process alone',
+  ],
+  [
+    'the same in parts',
+    { audit: { extraVolumes: [{ name: 'x', projected: { sources: [{ secret: { name: 'fairlead-gateway-b' } }] } }] } },
+    'audit: the Secret fairlead-gateway-b is of one process alone',
+  ],
+  [
+    "the administrator's token as a certificate",
+    { api: { certificateSecret: 'fairlead-access' } },
+    'api: the Secret fairlead-access is of one process alone',
+  ],
+  ['what is on the node', { keys: { extraVolumes: [{ name: 'x', hostPath: { path: '/' } }] } }, 'keys.extraVolumes.0'],
+  [
+    'more fields where a time belongs',
+    { externalSecrets: { refreshInterval: '1h\n  dataFrom: [{extract: {key: x}}]' } },
+    'externalSecrets.refreshInterval',
+  ],
+  [
+    'the same for a class of volumes',
+    { bundled: { storage: { storageClass: 'x\n    volumeName: y' } } },
+    'bundled.storage.storageClass',
   ],
   [
     'a view of users and targets at a port that everybody comes to',

@@ -18,7 +18,7 @@
   spec:
     accessModes: [ReadWriteOnce]
     {{- with .Values.bundled.storage.storageClass }}
-    storageClassName: {{ . }}
+    storageClassName: {{ . | quote }}
     {{- end }}
     resources: {requests: {storage: {{ .Values.bundled.storage.size }}}}
 {{- end }}
