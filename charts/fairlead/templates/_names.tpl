@@ -98,7 +98,7 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 
 {{/* The Secrets of all processes, and of the NATS and Postgres that the chart brings, as {"list": […]}. */}}
 {{- define "fairlead.secrets" -}}
-{{- $secrets := list "fairlead-nats-server" "fairlead-nats-operator" "fairlead-postgres-server" "fairlead-postgres-admin" "fairlead-infrastructure-ca" }}
+{{- $secrets := list "fairlead-nats-server" "fairlead-nats-operator" "fairlead-postgres-server" "fairlead-postgres-admin" "fairlead-infrastructure-ca-key" }}
 {{- range $role := keys (omit (include "fairlead.table" . | fromJson).services "gateway") }}{{ $secrets = append $secrets (printf "fairlead-%s" $role) }}{{ end }}
 {{- range .Values.gateways }}{{ $secrets = append $secrets (printf "fairlead-gateway-%s" .name) }}{{ end }}
 {{- dict "list" $secrets | toJson }}

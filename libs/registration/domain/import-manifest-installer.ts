@@ -75,7 +75,7 @@ function handoverRole(namespace: string): KubernetesDocument {
     kind: 'Role',
     metadata: metadata(HANDOVER_ROLE, namespace),
     rules: [
-      { ...maps, resourceNames: [HANDOVER.desiredState, HANDOVER.bundle], verbs: ['get', 'update', 'patch'] },
+      { ...maps, resourceNames: [HANDOVER.desiredState, HANDOVER.bundle], verbs: ['get', 'patch'] },
       { ...maps, resourceNames: [HANDOVER.report], verbs: ['get', 'list', 'watch'] },
     ],
   };

@@ -97,7 +97,7 @@ function ownObjects(namespace: string): KubernetesDocument {
     kind: 'Role',
     metadata: metadata(AGENT.name, namespace),
     rules: [
-      { apiGroups: [''], resources: ['secrets'], resourceNames: [SECRETS.identity], verbs: ['get', 'update', 'patch'] },
+      { apiGroups: [''], resources: ['secrets'], resourceNames: [SECRETS.identity], verbs: ['get', 'patch'] },
       { apiGroups: ['apps'], resources: ['deployments'], resourceNames: [AGENT.name], verbs: ['get'] },
       {
         apiGroups: ['coordination.k8s.io'],

@@ -173,7 +173,7 @@ describe("the agent's service account", () => {
     ['impersonate userextras.authentication.k8s.io/scopes', false],
     ['impersonate serviceaccounts', false],
     [`get ${OWN_SECRET} -n ${NAMESPACE}`, true],
-    [`update ${OWN_SECRET} -n ${NAMESPACE}`, true],
+    [`update ${OWN_SECRET} -n ${NAMESPACE}`, false],
     [`patch ${OWN_SECRET} -n ${NAMESPACE}`, true],
     [`delete ${OWN_SECRET} -n ${NAMESPACE}`, false],
     [`get ${OWN_SECRET} -n default`, false],
@@ -232,7 +232,7 @@ describe("the agent's service account", () => {
         { verbs: ['list'], resources: ['nodes'], resourceNames: undefined },
         { verbs: ['get'], resources: ['namespaces'], resourceNames: ['kube-system'] },
         { verbs: ['get'], resources: ['deployments'], resourceNames: ['fairlead-agent'] },
-        { verbs: ['get', 'update', 'patch'], resources: ['secrets'], resourceNames: ['fairlead-agent-identity'] },
+        { verbs: ['get', 'patch'], resources: ['secrets'], resourceNames: ['fairlead-agent-identity'] },
       ]),
     );
     expect(own).toHaveLength(6);
