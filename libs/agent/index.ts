@@ -1,5 +1,5 @@
 export { runAgent, type Agent } from './agent.js';
-export type { AgentOptions } from './enrol-with-token.js';
+export type { AgentOptions } from './agent-options.js';
 export { identityStore, type AgentIdentity, type IdentityStore, type TextStore } from './agent-identity.js';
 export { withBundle, type BundleOptions } from './identity-bundle.js';
 export type { HandoverMaps } from './gitops/ports.js';

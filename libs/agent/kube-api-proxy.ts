@@ -144,7 +144,7 @@ export class KubeApiProxy {
       if (!served) throw new FairleadError('IDENTITY_REFUSED', 'this tunnel has no identity');
       // The gateway keeps no tunnel whose link is to end.
       if (this.#leaving.get(incoming.socket)?.()) outgoing.shouldKeepAlive = false;
-      const outcome = await this.#outcomeOf(incoming, served);
+      const outcome = await this.#planOf(incoming, served);
       if (outcome.kind === 'answered') {
         outgoing.writeHead(201, { 'content-type': 'application/json' }).end(outcome.body);
         end(span, { status: 201, whole: true });
@@ -168,7 +168,7 @@ export class KubeApiProxy {
   }
 
   /** How the request is to be sent, or how it is answered here. */
-  async #outcomeOf(incoming: IncomingMessage, served: ServedTunnel): Promise<Outcome> {
+  async #planOf(incoming: IncomingMessage, served: ServedTunnel): Promise<Plan> {
     if (served.statement) assertStands(served.statement);
     const { method = '', url = '', rawHeaders } = incoming;
     const plan = planRequest(served, { method, target: url, rawHeaders }, this.#time.nowMs());
@@ -315,7 +315,7 @@ export class KubeApiProxy {
 }
 
 /** What is to become of a request: sent on as this identity, or answered here. */
-type Outcome = Sent | { readonly kind: 'answered'; readonly body: string };
+type Plan = Sent | { readonly kind: 'answered'; readonly body: string };
 
 interface Sent {
   readonly kind: 'sent';

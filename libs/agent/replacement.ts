@@ -1,7 +1,8 @@
 import { toFairleadError } from '@fairlead/errors';
 import { parseToken } from '@fairlead/pki';
 import type { AgentIdentity } from './agent-identity.js';
-import { enrolWithToken, type AgentOptions } from './enrol-with-token.js';
+import type { AgentOptions } from './agent-options.js';
+import { enrolWithToken } from './enrol-with-token.js';
 import { isOwn } from './own-cluster.js';
 
 /** Looks for a successor of an identity that is refused: one that was handed out, or a bootstrap token that it did not come from. */

@@ -14,7 +14,7 @@ import { Directory } from './directory.js';
 import type { ConnectLimits } from './doors/connect/connect-context.js';
 import type { EgressRule } from './doors/egress/egress-rules.js';
 import type { KubeApiLimits } from './doors/kube-api/door.js';
-import { TunnelPool } from './doors/kube-api/tunnel-pool.js';
+import { TunnelPools } from './doors/kube-api/tunnel-pools.js';
 import type { DoorLimits } from './limits/door-limiter.js';
 import { LiveConnections } from './passage/live-connections.js';
 import type { GatewayEvents } from './reporting/gateway-events.js';
@@ -86,7 +86,7 @@ export function buildState(options: GatewayOptions, certificates: GatewayCertifi
   const relayClient = new RelayClient(identity, certificates.trustDomain, directory.revocations, logger);
   const routing = { registry: sessions, table, time: routes.time, relay: relayClient };
   const opener = new TunnelOpener({ ...routing, metrics, logger, tracer });
-  const pool = new TunnelPool(opener);
+  const pool = new TunnelPools(opener);
   const live = new LiveConnections();
   const audit = options.audit
     ? new SpooledAudit(options.audit.spool, options.audit.policy, options.audit.levels)

@@ -4,7 +4,7 @@ export { relayAnswer } from './relay-answer.js';
 export { assertAcceptable, impersonationHeaders, type TunnelIdentity } from './impersonation.js';
 export { isLongRunning, isWatch, parseKubePath, whyAmbiguous, type KubePath } from './kube-path.js';
 export { kubeRoute } from './kube-route.js';
-export { toKubeStatus, type Hop, type KubeStatus } from './kube-status.js';
+export { toKubeStatus, type FailedAt, type KubeStatus } from './kube-status.js';
 export {
   asksToImpersonate,
   bodyFraming,

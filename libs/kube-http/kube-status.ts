@@ -22,7 +22,7 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
 };
 
 /** Where on its way a request failed. */
-export type Hop = 'gateway' | 'agent';
+export type FailedAt = 'gateway' | 'agent';
 
 /** What kubectl and client-go understand (`meta/v1.Status`). */
 export interface KubeStatus {
@@ -40,7 +40,7 @@ export interface KubeStatus {
  * Discovery, which is kubectl's first request, drops the Status and prints a sentence of its own. Warnings it prints, so
  * the message goes there too.
  */
-export function toKubeStatus(error: FairleadError, hop: Hop, traceId: string): KubeStatus {
+export function toKubeStatus(error: FairleadError, hop: FailedAt, traceId: string): KubeStatus {
   const { http, retryable } = error.kind;
   const reason = REASONS[error.code] ?? (http === 503 ? 'ServiceUnavailable' : 'Unknown');
   const causes = [

@@ -4,7 +4,7 @@ import { FairleadError } from '@fairlead/errors';
 import { RateLimitedLog, clientAddressOf } from '@fairlead/limits';
 import { withoutRoot } from '@fairlead/pki';
 import { noteRefusedHandshake } from '../audit/refused-handshakes.js';
-import type { DoorConnections } from '../limits/connection-shares.js';
+import type { ConnectionShares } from '../limits/connection-shares.js';
 import type { DoorName } from '../passage/door-table.js';
 import { identifyClient } from './connect/admission.js';
 import type { ConnectDoorOptions } from './connect/connect-context.js';
@@ -20,7 +20,7 @@ export function receiveClients(
   server: Server,
   door: DoorName,
   options: ReceivingDoor,
-  connections: DoorConnections,
+  connections: ConnectionShares,
 ): void {
   useCertificates(server, options);
   const lines = new RateLimitedLog();
@@ -35,7 +35,7 @@ export function receiveClients(
 function admitClient(
   door: DoorName,
   { directory, trustDomain, metrics, logger }: ReceivingDoor,
-  connections: DoorConnections,
+  connections: ConnectionShares,
   lines: RateLimitedLog,
   socket: TLSSocket,
 ): void {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Server } from 'node:net';
 import { expect, it } from 'vitest';
-import { DoorConnections, connectShares, connectionsOf, kubeApiShares } from './connection-shares.js';
+import { ConnectionShares, connectShares, connectionsOf, kubeApiShares } from './connection-shares.js';
 
 const code = (take: () => unknown): unknown => {
   try {
@@ -26,7 +26,7 @@ it.each([
 
 it('one who has all that one may is told so, and once all have all there is, everybody', () => {
   const shares = { unauthenticated: { total: 9, perNetwork: 9 }, known: { total: 3, perKey: 2 } };
-  const connections = new DoorConnections(new EventEmitter() as Server, shares, 'too many');
+  const connections = new ConnectionShares(new EventEmitter() as Server, shares, 'too many');
   const open = (who: string) => {
     const connection = Object.assign(new EventEmitter(), { destroyed: false });
     connections.admit(connection, {}, who);

@@ -45,7 +45,7 @@ export interface DoorConnection {
 }
 
 /** Whose the connections of a door are: nobody's until somebody was let in on it, and then whose that was, until it ends. */
-export class DoorConnections {
+export class ConnectionShares {
   readonly #shares: DoorShares;
   readonly #tooMany: string;
   readonly #unauthenticated: HandshakingConnections;

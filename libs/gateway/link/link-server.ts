@@ -35,7 +35,7 @@ const UNLINKED_MS = 60_000;
 
 /**
  * The agents' port: TLS, HTTP/2 only, gRPC on the wire. Tunnel, Egress and Control are served on their streams; Discover, Enrol, Renew and
- * FetchBundle by ConnectRPC. TLS asks for a client certificate but does not insist: Discover and Enrol need none.
+ * FetchBundle by ConnectRPC. TLS asks for a client certificate but does not insist: Discover, Enrol and Renew need none.
  */
 export function createLinkServer(options: LinkServiceOptions, keepalive?: KeepaliveOptions): Http2Server {
   const { logger, registry, identity } = options;

@@ -9,7 +9,7 @@ import { checkCsr, formatSpiffeId, type CheckedCsr, type PeerCertificate, type S
 import type { DataSource, EntityManager } from 'typeorm';
 import type { CertificateAuthority, IssuedLeaf } from '../domain/certificate-authority.js';
 import { renewableAt } from '../domain/recovery-window.js';
-import { RenewalLimiter } from '../domain/renewal-limiter.js';
+import { IssuanceLimiter } from '../domain/issuance-limiter.js';
 import { checkServingNames, type ServingNames } from '../domain/serving-names.js';
 import { recordCertificate, type CertificatePurpose } from '../store/certificate-store.js';
 import { checkCurrent, checkEnrolment, checkGateway, provenCsr } from './check-current.js';
@@ -48,12 +48,12 @@ type Renewal = Readonly<Record<'csr' | 'proof', string>> & { readonly currentCha
 /** Decides who gets a certificate. Each one, and each refusal, is recorded with its event. */
 export class CertificateIssuer {
   readonly #currentEnrolment: CurrentEnrolment;
-  readonly #renewals: RenewalLimiter;
+  readonly #renewals: IssuanceLimiter;
   readonly #refusals = new RateLimitedEvents();
 
   constructor(private readonly options: CertificateIssuerOptions) {
     this.#currentEnrolment = options.currentEnrolment ?? (() => null);
-    this.#renewals = new RenewalLimiter(options.clock);
+    this.#renewals = new IssuanceLimiter(options.clock);
   }
 
   trustBundle(): Promise<TrustBundle> {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { CertificateSource, TunnelOpener } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../../directory.js';
-import type { DoorConnections } from '../../limits/connection-shares.js';
+import type { ConnectionShares } from '../../limits/connection-shares.js';
 import { DEFAULT_DOOR_LIMITS, type DoorLimits } from '../../limits/door-limiter.js';
 import type { DoorPassages, PassageOptions } from '../../passage/door-passages.js';
 
@@ -35,7 +35,7 @@ export interface ConnectContext extends Pick<ConnectDoorOptions, 'trustDomain' |
   readonly passages: DoorPassages;
   readonly halfClosedStallMs: number;
   readonly headersTimeoutMs: number;
-  readonly connections: DoorConnections;
+  readonly connections: ConnectionShares;
   /** The TCP socket below. */
   plainOf(socket: TLSSocket): Socket | undefined;
   /** Breaks a connection off so that its client sees an error and not an end. */

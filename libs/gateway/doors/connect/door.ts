@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { RateLimitedLog, clientAddressOf } from '@fairlead/limits';
 import { refusal, statusOf } from './answers.js';
-import { DoorConnections, connectShares } from '../../limits/connection-shares.js';
+import { ConnectionShares, connectShares } from '../../limits/connection-shares.js';
 import { DoorPassages } from '../../passage/door-passages.js';
 import { receiveClients } from '../receive-clients.js';
 import { DEFAULT_CONNECT_LIMITS, type ConnectContext, type ConnectDoorOptions } from './connect-context.js';
@@ -41,7 +41,7 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
     allowHalfOpen: true,
   } as Parameters<typeof createServer>[0]);
   const shares = connectShares(limits.total, limits.perIdentity.connections);
-  const connections = new DoorConnections(server, shares, TOO_MANY);
+  const connections = new ConnectionShares(server, shares, TOO_MANY);
   server.maxHeadersCount = 0;
   receiveClients(server, 'connect', options, connections);
   const plainOf = rememberPlainSockets(server);

@@ -12,7 +12,7 @@ import { createGatewayMetrics } from '../../status/gateway-metrics.js';
 import { noAudit } from '../../audit/audit-trail.js';
 import { LiveConnections } from '../../passage/live-connections.js';
 import { createKubeApiDoor } from './door.js';
-import { TunnelAgent, type TunnelPool } from './tunnel-pool.js';
+import { TunnelPool, type TunnelPools } from './tunnel-pools.js';
 
 const principal = {
   tenantId: 't',
@@ -58,7 +58,7 @@ beforeAll(async () => {
     certificate: { current, onChange: (listener) => listener(current) },
     directory,
     ingress: 'gateway-a',
-    pool: { agentFor: () => new TunnelAgent(dial) } as unknown as TunnelPool,
+    pool: { poolFor: () => new TunnelPool(dial) } as unknown as TunnelPools,
     events: {
       agentConnected: () => undefined,
       agentDisconnected: () => undefined,

@@ -9,7 +9,7 @@ import {
 } from '@fairlead/access-statement';
 import { testAuthority, type TestAuthority } from '@fairlead/testing';
 import { beforeAll, expect, it, describe } from 'vitest';
-import type { Admission } from './authorize.js';
+import type { Admission } from './admission.js';
 import { bearerOf } from './bearer.js';
 import { carriedStatement, identityAtAgent } from './carried-statement.js';
 

@@ -2,7 +2,7 @@ import { decide, everyGroup, rulesBehind, selfReviewOf, whyNotAs, type CompiledR
 import type { StatementVerifier } from '@fairlead/access-statement';
 import { FairleadError } from '@fairlead/errors';
 import type { RawHeaders, TunnelIdentity } from '@fairlead/kube-http';
-import type { Admission, Granted } from './authorize.js';
+import type { Admission, Granted } from './admission.js';
 import { bearerOf } from './bearer.js';
 
 /** A statement that a request brought, to be passed on to the agent as it is. */

@@ -9,7 +9,7 @@ import { reportTlsErrors, useCertificate, type CertificateSource } from '@fairle
 import { noteRefusedHandshakes } from '../../audit/refused-handshakes.js';
 import type { Directory } from '../../directory.js';
 import { DEFAULT_DOOR_LIMITS, type DoorLimits } from '../../limits/door-limiter.js';
-import { DoorConnections, kubeApiShares } from '../../limits/connection-shares.js';
+import { ConnectionShares, kubeApiShares } from '../../limits/connection-shares.js';
 import { DOOR_ABUSE_OPTIONS, guardSession, reportDoorAbuse } from '../../limits/http2-abuse.js';
 import { DoorPassages, type PassageOptions } from '../../passage/door-passages.js';
 import { diallerOf, tendConnections } from './door-connections.js';
@@ -19,13 +19,13 @@ import { breakOff } from './forward.js';
 import { serveRequest, type KubeApiContext } from './serve-request.js';
 import { serveUpgrade } from './serve-upgrade.js';
 import { destroySession, holdSession } from './session-sockets.js';
-import type { TunnelPool } from './tunnel-pool.js';
+import type { TunnelPools } from './tunnel-pools.js';
 import { endUnauthenticatedFloods } from './unauthenticated-connections.js';
 
 export interface KubeApiDoorOptions extends PassageOptions {
   readonly certificate: CertificateSource;
   readonly directory: Directory;
-  readonly pool: TunnelPool;
+  readonly pool: TunnelPools;
   readonly limits?: Partial<KubeApiLimits> | undefined;
   /** Below which each cluster has a host name, in lower case; undefined: nowhere. */
   readonly clusterDomain?: string | undefined;
@@ -84,7 +84,7 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   const abuse = { ...options, abuseLines, door: 'kube-api' } as const;
   const onFlood = (address: string): void => reportDoorAbuse(abuse, 'unauthenticated-flood', address);
   const firstHeads = new FirstHeads(server, { headersTimeoutMs, maxHeaderBytes: MAX_HEADER_BYTES }, onFlood);
-  const connections = new DoorConnections(server, kubeApiShares(limits.connectionsPerUser), TOO_MANY);
+  const connections = new ConnectionShares(server, kubeApiShares(limits.connectionsPerUser), TOO_MANY);
   // Their size is limited, not their number: Node drops those beyond a thousand in silence, framing included.
   Object.assign(server, { maxHeadersCount: 0 });
   server.setTimeout(0);

@@ -1,6 +1,6 @@
 import type { Http2SecureServer, Http2ServerRequest } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import type { DoorConnections } from '../../limits/connection-shares.js';
+import type { ConnectionShares } from '../../limits/connection-shares.js';
 import { endLater, noteImpatience } from './refuse.js';
 import type { DoorRequest } from './door-request.js';
 import { FirstHttp2Heads } from './first-http2-head.js';
@@ -55,7 +55,7 @@ export class FirstHeads {
   }
 
   /** To be called in the turn of each request's event, once it is known whether it was let in. */
-  decided(incoming: DoorRequest, connections: DoorConnections): void {
+  decided(incoming: DoorRequest, connections: ConnectionShares): void {
     if (incoming.httpVersionMajor >= 2) {
       this.#http2.decided((incoming as Http2ServerRequest).stream.session, connections);
       return;

@@ -2,7 +2,7 @@ import type { Http2SecureServer, Http2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { HTTP2_CODE, goawayFrame, settingsFrame } from '@fairlead/http2';
 import { clientAddressOf } from '@fairlead/limits';
-import type { DoorConnections } from '../../limits/connection-shares.js';
+import type { ConnectionShares } from '../../limits/connection-shares.js';
 import { Http2HeadReader, countFrames, type Http2Head } from './http2-head-reader.js';
 import { readHead, type FirstHeadLimits } from './read-head.js';
 import { endLater } from './refuse.js';
@@ -70,7 +70,7 @@ export class FirstHttp2Heads {
   }
 
   /** To be called in the turn of each request's event, once it is known whether it was let in. */
-  decided(session: Http2Session | undefined, connections: DoorConnections): void {
+  decided(session: Http2Session | undefined, connections: ConnectionShares): void {
     if (!session) return;
     const behind = this.#behind.get(session);
     this.#behind.delete(session);

@@ -20,10 +20,10 @@ import {
 } from '@fairlead/kube-http';
 import { formatTraceparent } from '@fairlead/tunnel/core';
 import type { Passage } from '../../passage/passage.js';
-import type { Admission } from './authorize.js';
+import type { Admission } from './admission.js';
 import type { DoorRequest, DoorResponse } from './door-request.js';
 import { LINGER_MS, whenSent } from './request-rest.js';
-import { lostItsWay, wayOf, type TunnelAgent, type TunnelRequestOptions } from './tunnel-pool.js';
+import { lostItsWay, wayOf, type TunnelPool, type TunnelRequestOptions } from './tunnel-pools.js';
 
 /** How long a request with an end of its own may take until the answer's headers. */
 export const ANSWER_TIMEOUT_MS = 75_000;
@@ -35,7 +35,7 @@ export interface Exchange {
   readonly outgoing: DoorResponse;
   readonly admission: Admission;
   readonly passage: Passage;
-  readonly agent: TunnelAgent;
+  readonly tunnels: TunnelPool;
   /** Bodies, counted up as they go. */
   readonly bytes: { up: number; down: number };
   /** Ends the request as long as the answer has not begun. */
@@ -103,11 +103,11 @@ function isReset(error: Error): boolean {
 }
 
 function begin(exchange: Exchange, framing: BodyFraming, fresh: boolean): ClientRequest {
-  const { agent } = exchange;
-  return requestThrough(fresh ? agent.fresh() : agent, exchange, upstreamHeaders(exchange, framing));
+  const { tunnels } = exchange;
+  return requestThrough(fresh ? tunnels.fresh() : tunnels, exchange, upstreamHeaders(exchange, framing));
 }
 
-/** Begins a request to the kube-apiserver, through a tunnel of this agent's. */
+/** Begins a request to the kube-apiserver, through a tunnel of this pool. */
 export function requestThrough(
   agent: Agent,
   { incoming, admission, passage, signal }: Pick<Exchange, 'incoming' | 'admission' | 'passage' | 'signal'>,

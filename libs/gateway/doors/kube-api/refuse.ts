@@ -1,7 +1,7 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { toKubeStatus } from '@fairlead/kube-http';
-import type { DoorConnections } from '../../limits/connection-shares.js';
+import type { ConnectionShares } from '../../limits/connection-shares.js';
 import type { Failed } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
 import { breakOff } from './forward.js';
@@ -13,7 +13,7 @@ import { holdMs, holdSession } from './session-sockets.js';
 export function answerFailure(
   { requestId, traceId }: Passage,
   { failure, hop }: Failed,
-  connections: DoorConnections,
+  connections: ConnectionShares,
   incoming: DoorRequest,
   outgoing: DoorResponse,
 ): void {
@@ -57,7 +57,7 @@ export function endLater(socket: Socket): void {
  * and there is room for a limited number. Of HTTP/2 such a connection is not read any more: what came at once is answered, and it ends some seconds later.
  * Who does not take the answer within five seconds loses it, and the unauthenticated the connection.
  */
-function endRefused(connections: DoorConnections, incoming: DoorRequest, outgoing: DoorResponse, body: string): void {
+function endRefused(connections: ConnectionShares, incoming: DoorRequest, outgoing: DoorResponse, body: string): void {
   const connection = connectionOf(incoming);
   const isKnown = connection !== undefined && connections.isKnown(connection);
   if ('stream' in outgoing) {

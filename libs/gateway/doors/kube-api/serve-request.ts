@@ -4,12 +4,12 @@ import { headerValues, kubeRoute, type AskedHost } from '@fairlead/kube-http';
 import { limitKey } from '../../limits/limit-key.js';
 import { auditedUri } from '../../audit/audited-uri.js';
 import type { Directory, Principal } from '../../directory.js';
-import type { DoorConnections } from '../../limits/connection-shares.js';
+import type { ConnectionShares } from '../../limits/connection-shares.js';
 import type { DoorPassages } from '../../passage/door-passages.js';
 import type { Asked, Ending } from '../../passage/outcome.js';
 import type { Passage, Registered } from '../../passage/passage.js';
 import { addressOf, askedHostOf, arrivalOf } from './addressed.js';
-import { authenticate, decideAdmission, hasLapsed, whyShutOut, type Admission } from './authorize.js';
+import { authenticate, decideAdmission, hasLapsed, whyShutOut, type Admission } from './admission.js';
 import { carriedStatement, identityAtAgent } from './carried-statement.js';
 import { diallerOf } from './door-connections.js';
 import { breakOff, forward } from './forward.js';
@@ -17,17 +17,17 @@ import { answerFailure } from './refuse.js';
 import type { DoorRequest, DoorResponse } from './door-request.js';
 import { connectionOf } from './request-rest.js';
 import { attributesOf, subjectOfRequest } from './subject-of.js';
-import type { TunnelPool } from './tunnel-pool.js';
+import type { TunnelPools } from './tunnel-pools.js';
 
 /** What one request needs of its door. */
 export interface KubeApiContext {
   readonly directory: Directory;
-  readonly pool: TunnelPool;
+  readonly pool: TunnelPools;
   readonly statements: StatementVerifier;
   readonly passages: DoorPassages;
   /** Below which each cluster has a host name; undefined: nowhere. */
   readonly clusterDomain?: string | undefined;
-  readonly connections: DoorConnections;
+  readonly connections: ConnectionShares;
 }
 
 /** One request, from its head to the end of its answer. Rejects only for a fault of ours. */
@@ -62,9 +62,9 @@ async function carry(
   const onRecord = passage.letGo();
   if (onRecord) await onRecord;
   if (outgoing.destroyed) throw new FairleadError('TUNNEL_RESET', 'the client went away');
-  const agent = pool.agentFor(admission.cluster, identityAtAgent(admission, statement), statement);
+  const tunnels = pool.poolFor(admission.cluster, identityAtAgent(admission, statement), statement);
   const { signal } = ending;
-  const status = await forward({ incoming, outgoing, admission, passage, agent, bytes, signal });
+  const status = await forward({ incoming, outgoing, admission, passage, tunnels, bytes, signal });
   return { kind: 'answered', status };
 }
 

@@ -17,7 +17,7 @@ import { TunnelConnection, bridge } from '@fairlead/tunnel/link';
 import type { Asked, Ending } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
 import { askedHostOf, arrivalOf } from './addressed.js';
-import type { Admission } from './authorize.js';
+import type { Admission } from './admission.js';
 import { carriedStatement } from './carried-statement.js';
 import { WebSocketEnd } from './end-websocket.js';
 import { ANSWER_TIMEOUT_MS, asFailure, headersBeyond, passAnswer, requestThrough, tooSlow } from './forward.js';
@@ -127,9 +127,9 @@ async function ask(
   const statement = await carriedStatement(statements, incoming.rawHeaders, admission);
   await passage.letGo();
   if (socket.destroyed) throw new FairleadError('TUNNEL_RESET', 'the client went away');
-  const agent = pool.agentFor(admission.cluster, admission.identity, statement).fresh();
+  const tunnels = pool.poolFor(admission.cluster, admission.identity, statement).fresh();
   const headers = [...headersBeyond(incoming, admission, passage), ...upgradeHeaders(upgrade)];
-  const upstream = requestThrough(agent, { incoming, admission, passage, signal }, headers);
+  const upstream = requestThrough(tunnels, { incoming, admission, passage, signal }, headers);
   const limit = setTimeout(() => upstream.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
   const onClientGone = (): void => {
     passage.peerLeft();

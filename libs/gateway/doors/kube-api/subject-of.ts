@@ -2,7 +2,7 @@ import { describeRequest, readAttributes, type RequestAttributes } from '@fairle
 import { readStreamRequest } from '@fairlead/kube-http';
 import type { PassageSubject } from '../../passage/live-connections.js';
 import { kindOfRequest, kindOfStream } from '../../passage/passage-kind.js';
-import type { Admission } from './authorize.js';
+import type { Admission } from './admission.js';
 
 type Asked = Pick<Admission, 'granted' | 'address'>;
 

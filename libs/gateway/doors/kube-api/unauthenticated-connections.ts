@@ -1,7 +1,7 @@
 import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { clientAddressOf } from '@fairlead/limits';
-import type { DoorConnections } from '../../limits/connection-shares.js';
+import type { ConnectionShares } from '../../limits/connection-shares.js';
 import { droppedBytes } from './request-rest.js';
 import { holdSession } from './session-sockets.js';
 
@@ -26,7 +26,7 @@ interface Unauthenticated {
  */
 export function endUnauthenticatedFloods(
   server: Http2SecureServer,
-  connections: DoorConnections,
+  connections: ConnectionShares,
   onEnd: (address: string) => void,
 ): void {
   const held = new Set<Unauthenticated>();

@@ -1120,7 +1120,7 @@ export const DrainSchema: GenMessage<Drain> = /*@__PURE__*/
  */
 export const AgentLinkService: GenService<{
   /**
-   * Endpoints and trust bundle. Public: an agent trusts the answer only if a root in it matches a pin it already holds.
+   * Endpoints, roots and trust domain, unsigned. Public: an agent trusts the answer only if a root in it matches a pin it already holds.
    *
    * @generated from rpc fairlead.link.v1.AgentLinkService.Discover
    */
@@ -1130,7 +1130,7 @@ export const AgentLinkService: GenService<{
     output: typeof DiscoverResponseSchema;
   },
   /**
-   * A bootstrap token and a CSR for a certificate. The only call without a client certificate besides Discover.
+   * A bootstrap token and a CSR for a certificate. Needs no client certificate, as Discover and Renew do not.
    *
    * @generated from rpc fairlead.link.v1.AgentLinkService.Enrol
    */

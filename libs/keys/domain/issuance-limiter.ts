@@ -14,7 +14,7 @@ const REMEMBERED = 10_000;
  * answers per cluster: neither who holds a certificate that is worth nothing any more nor a gateway that repeats what it once heard keeps anybody
  * from renewing by another way.
  */
-export class RenewalLimiter {
+export class IssuanceLimiter {
   readonly #asked = new KeyedRateLimit(RENEWALS, REMEMBERED);
   readonly #issued = new KeyedRateLimit(RENEWALS, REMEMBERED);
   readonly #enrolled = new KeyedRateLimit(ENROLMENTS, REMEMBERED);

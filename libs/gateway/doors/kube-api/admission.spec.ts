@@ -13,7 +13,7 @@ import { AccessIndex } from '../../access/access-index.js';
 import { GrantsIndex } from '../../access/grants-index.js';
 import { isFresh } from '../../directory.js';
 import type { Grounds } from '../../passage/outcome.js';
-import { authenticate, decideAdmission, hasLapsed, whyShutOut, type Admission, type Deciding } from './authorize.js';
+import { authenticate, decideAdmission, hasLapsed, whyShutOut, type Admission, type Deciding } from './admission.js';
 
 const T0 = Date.parse('2026-01-01T00:00:00Z');
 const HOUR_MS = 3_600_000;

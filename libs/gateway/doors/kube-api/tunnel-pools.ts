@@ -36,7 +36,7 @@ export function lostItsWay(tunnel: Duplex | null): boolean {
 }
 
 /** A pool ends its own sockets, and tells who asked for a tunnel why there is none. */
-export class TunnelAgent extends Agent {
+export class TunnelPool extends Agent {
   readonly #open: OpenTunnel;
   readonly #idle = new WeakMap<Duplex, NodeJS.Timeout>();
 
@@ -47,7 +47,7 @@ export class TunnelAgent extends Agent {
 
   /** The same way, but never a tunnel that was used before. */
   fresh(): Agent {
-    return new TunnelAgent(this.#open, false);
+    return new TunnelPool(this.#open, false);
   }
 
   override keepSocketAlive(tunnel: Duplex): boolean {
@@ -83,20 +83,20 @@ export class TunnelAgent extends Agent {
  * Idle tunnels to kube-apiservers, one pool per cluster, enrolment, identity and statement: a tunnel serves one of these for life,
  * so a request can only ever reuse a tunnel of the same user with the same groups.
  */
-export class TunnelPool {
+export class TunnelPools {
   readonly #opener: TunnelOpener;
-  readonly #pools = new Map<string, TunnelAgent>();
+  readonly #pools = new Map<string, TunnelPool>();
 
   constructor(opener: TunnelOpener) {
     this.#opener = opener;
   }
 
   /** The pool for this identity in this cluster, and for the statement that it is shown by. */
-  agentFor(cluster: ClusterEntry, identity: TunnelIdentity, statement?: CarriedStatement): TunnelAgent {
+  poolFor(cluster: ClusterEntry, identity: TunnelIdentity, statement?: CarriedStatement): TunnelPool {
     const key = poolKey(cluster, identity, statement);
     const known = this.#pools.get(key);
     const agent =
-      known ?? new TunnelAgent((trace) => this.#dial(cluster, { ...identity, statement: statement?.envelope }, trace));
+      known ?? new TunnelPool((trace) => this.#dial(cluster, { ...identity, statement: statement?.envelope }, trace));
     // Re-inserting keeps the map in order of use.
     this.#pools.delete(key);
     this.#pools.set(key, agent);
@@ -141,7 +141,7 @@ export class TunnelPool {
   }
 }
 
-function endIdle({ freeSockets }: TunnelAgent): void {
+function endIdle({ freeSockets }: TunnelPool): void {
   for (const sockets of Object.values(freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 

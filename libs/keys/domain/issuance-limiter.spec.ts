@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { RenewalLimiter } from './renewal-limiter.js';
+import { IssuanceLimiter } from './issuance-limiter.js';
 
 const refused = expect.objectContaining({ code: 'RATE_LIMITED' });
 
 it('lets certificates of 10 s be renewed at two thirds of their life for ever, and no faster for long', () => {
-  const limiter = new RenewalLimiter();
+  const limiter = new IssuanceLimiter();
   for (let round = 0; round < 1_000; round += 1) limiter.issue('cluster', (round * 20_000) / 3);
   const atMs = 10_000_000;
   for (let round = 0; round < 10; round += 1) limiter.issue('cluster', atMs);
@@ -15,7 +15,7 @@ it('lets certificates of 10 s be renewed at two thirds of their life for ever, a
 });
 
 it('counts questions by the certificate that is shown, and by the gateway: none uses up what another one has', () => {
-  const limiter = new RenewalLimiter();
+  const limiter = new IssuanceLimiter();
   for (let round = 0; round < 10; round += 1) limiter.admit('gateway-a', 'old', 0);
   expect(() => limiter.admit('gateway-a', 'old', 0)).toThrow(refused);
   limiter.admit('gateway-a', 'current', 0);
@@ -24,7 +24,7 @@ it('counts questions by the certificate that is shown, and by the gateway: none 
 });
 
 it('remembers the latest 10,000', () => {
-  const limiter = new RenewalLimiter();
+  const limiter = new IssuanceLimiter();
   for (let round = 0; round < 10; round += 1) limiter.admit('gateway-a', 'first', 0);
   for (let other = 0; other < 9_999; other += 1) limiter.admit('gateway-a', `${other}`, 0);
   expect(() => limiter.admit('gateway-a', 'first', 0)).toThrow(refused);
@@ -33,7 +33,7 @@ it('remembers the latest 10,000', () => {
 });
 
 it('answers a token that is shown again some times, and then rarely', () => {
-  const limiter = new RenewalLimiter();
+  const limiter = new IssuanceLimiter();
   for (let round = 0; round < 20; round += 1) limiter.enrol('cluster', 0);
   expect(() => limiter.enrol('cluster', 29_999)).toThrow(refused);
   limiter.enrol('cluster', 30_001);
