@@ -49,13 +49,16 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 
 {{/* What values.schema.json cannot say. */}}
 {{- define "fairlead.check" -}}
+{{- if regexMatch "\\\\u202[89]|\\x{0085}" (toJson .Values) }}
+{{- fail "a value has a U+0085, U+2028 or U+2029, which some readers of YAML take for the end of a line: what follows it would be a field of its own" }}
+{{- end }}
 {{- range $name := list "api" "gateways" }}
 {{- if not (index $.Values.names $name) }}
 {{- fail (printf "names.%s is empty: give the host name that people and agents use, as --set names.%s=…" $name $name) }}
 {{- end }}
 {{- end }}
-{{- if has .Values.names.api (list .Values.names.gateways .Values.names.connect .Values.names.link) }}
-{{- fail (printf "names.api and another of names are both %s: give the admin API a name of its own, or a gateway that was taken over could pass for it (docs/adr/0013-two-roots.md)" .Values.names.api) }}
+{{- if has .Values.names.api (list .Values.names.gateways .Values.names.connect .Values.names.link (get .Values.settings "FAIRLEAD_AGENT_SERVER_NAME")) }}
+{{- fail (printf "names.api and another name, of gateways, are both %s: give the admin API a name of its own, or a gateway that was taken over could pass for it (docs/adr/0013-two-roots.md)" .Values.names.api) }}
 {{- end }}
 {{- with .Values.names.clusterDomain }}
 {{- if hasSuffix (printf ".%s" .) $.Values.names.api }}
@@ -111,13 +114,17 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 {{- $own := index $.Values $role }}
 {{- $mounted := list }}
 {{- with $own.certificateSecret }}{{ $mounted = append $mounted . }}{{ end }}
+{{- range $own.extraEnv }}{{ with .valueFrom }}{{ with .secretKeyRef }}{{ $mounted = append $mounted .name }}{{ end }}{{ end }}{{ end }}
 {{- range $own.extraVolumes }}
 {{- with .secret }}{{ $mounted = append $mounted .secretName }}{{ end }}
 {{- with .projected }}{{ range .sources }}{{ with .secret }}{{ $mounted = append $mounted .name }}{{ end }}{{ end }}{{ end }}
 {{- end }}
+{{- $others := $secrets }}
+{{- if ne $role "api" }}{{ $others = append $others (include "fairlead.apiCertificate" $ | trim) }}{{ end }}
+{{- if ne $role "gateway" }}{{ $others = append $others (include "fairlead.doorCertificate" $ | trim) }}{{ end }}
 {{- range $mounted }}
-{{- if has . $secrets }}
-{{- fail (printf "%s: the Secret %s is of one process alone, and is mounted there by the chart; name another one in extraVolumes and certificateSecret" $role .) }}
+{{- if has . $others }}
+{{- fail (printf "%s: the Secret %s is of one process alone, and is mounted there by the chart; name another one in extraEnv, extraVolumes and certificateSecret" $role .) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -228,7 +228,10 @@ function permissionsOf(user: NatsUser): Permissions {
   };
 }
 
-/** To lay out our streams, and to read the events. Not to see what a bucket holds, nor to write into any. */
+/**
+ * To lay out our streams, and to read the events. No subject of a bucket is among them; but whoever says how a stream is laid out can have it take and pass on what they like,
+ * so that this credential is worth as much as the server itself (docs/security.md).
+ */
 const OPERATOR_REQUESTS: readonly string[] = [
   '$JS.API.INFO',
   ...[EVENT_STREAM, AUDIT_STREAM, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)].flatMap((stream) =>
@@ -237,7 +240,7 @@ const OPERATOR_REQUESTS: readonly string[] = [
   `$JS.API.STREAM.MSG.GET.${EVENT_STREAM}`,
   `$JS.API.CONSUMER.CREATE.${EVENT_STREAM}`,
   ...['CREATE', 'INFO', 'DELETE', 'MSG.NEXT'].map((request) => `$JS.API.CONSUMER.${request}.${EVENT_STREAM}.>`),
-  // Only those that are laid out: what waits for the audit is nobody else's to read.
+  // Only those that are laid out.
   ...CONSUMERS.flatMap(({ stream, durable }) =>
     ['CREATE', 'INFO'].map((request) => `$JS.API.CONSUMER.${request}.${stream}.${durable}`),
   ),

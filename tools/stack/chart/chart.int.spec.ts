@@ -262,6 +262,63 @@ it.each([
     { api: { certificateSecret: 'fairlead-access' } },
     'api: the Secret fairlead-access is of one process alone',
   ],
+  [
+    'the master key in a gateway by a setting',
+    {
+      gateway: {
+        extraEnv: [{ name: 'X', valueFrom: { secretKeyRef: { name: 'fairlead-keys', key: 'master.key' } } }],
+      },
+    },
+    'gateway: the Secret fairlead-keys is of one process alone',
+  ],
+  [
+    "the admin API's certificate in a gateway",
+    {
+      api: { certificateSecret: 'api-tls' },
+      gateway: { extraVolumes: [{ name: 'x', secret: { secretName: 'api-tls' } }] },
+    },
+    'gateway: the Secret api-tls is of one process alone',
+  ],
+  [
+    'the databases in a gateway',
+    { gateway: { extraVolumes: [{ name: 'x', persistentVolumeClaim: { claimName: 'data-fairlead-postgres-0' } }] } },
+    'gateway.extraVolumes.0',
+  ],
+  [
+    'a copy of the databases',
+    {
+      gateway: {
+        audit: { volume: { dataSource: { kind: 'PersistentVolumeClaim', name: 'data-fairlead-postgres-0' } } },
+      },
+    },
+    'gateway.audit.volume',
+  ],
+  [
+    'other code in the place of ours',
+    { api: { extraVolumeMounts: [{ name: 'x', mountPath: '/app/apps/api/dist/bundle/main.js' }] } },
+    'api.extraVolumeMounts.0.mountPath',
+  ],
+  [
+    'other files in the place of ours',
+    { api: { extraVolumeMounts: [{ name: 'x', mountPath: '/run/fairlead/' }] } },
+    'api.extraVolumeMounts.0.mountPath',
+  ],
+  ['another program', { api: { extraEnv: [{ name: 'PATH', value: '/tmp' }] } }, 'api.extraEnv.0.name'],
+  [
+    "a collector's password for one process",
+    { api: { extraEnv: [{ name: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', value: 'HTTPS://me:secret@collector' }] } },
+    'api.extraEnv.0.value',
+  ],
+  [
+    'the end of a line that not every reader sees',
+    { settings: { FAIRLEAD_X: 'a\nb\u2028FAIRLEAD_AGENT_IMAGE: x' } },
+    'a value has a U+0085, U+2028 or U+2029',
+  ],
+  [
+    "agents that ask for the admin API's name",
+    { settings: { FAIRLEAD_AGENT_SERVER_NAME: 'fairlead.example.test' }, names: { api: 'fairlead.example.test' } },
+    'names.api and another name, of gateways, are both',
+  ],
   ['what is on the node', { keys: { extraVolumes: [{ name: 'x', hostPath: { path: '/' } }] } }, 'keys.extraVolumes.0'],
   [
     'more fields where a time belongs',

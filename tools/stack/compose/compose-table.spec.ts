@@ -153,6 +153,8 @@ it.each([
   '.fairlead-mine/ca.pem',
   'bundle.json',
   'siem.nk',
+  'edge-7.secret',
+  'gateway-a.seed',
   'chat.secret',
 ])('gives %s, which documents have people write here, to no builder of images', (path) => {
   const patterns = readText('.dockerignore').split('\n');
