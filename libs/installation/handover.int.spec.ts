@@ -208,7 +208,7 @@ describe('the agent’s service account, in a cluster with an installer', () => 
   it.each([
     ...[HANDOVER.desiredState, HANDOVER.bundle].flatMap((name): [string, boolean][] => [
       [`get configmaps/${name}`, true],
-      [`update configmaps/${name}`, true],
+      [`update configmaps/${name}`, false],
       [`patch configmaps/${name}`, true],
       [`delete configmaps/${name}`, false],
       [`watch configmaps/${name}`, false],

@@ -200,12 +200,13 @@ async function remove(io: Io, name: string, { yes, output }: Confirmed): Promise
   const question = `Delete the cluster ${name}? Its agent loses access at once.`;
   if (!(await confirmed(io, question, yes))) return printLines(io, 'nothing deleted');
   const cluster = await withApi(io, async (api) => {
-    const known = await api.ask(Cluster, clusterPath(name));
+    // Only for what is said afterwards: why it cannot be deleted, the deletion says.
+    const known = await api.ask(Cluster, clusterPath(name)).catch(() => null);
     await api.ask(z.null(), clusterPath(name), { method: 'DELETE' });
     return known;
   });
   printResult(io, output, { name, deleted: true }, `cluster ${name} deleted`);
-  if (cluster.enrolledAt === null) return;
+  if (!cluster?.enrolledAt) return;
   printNotice(
     io,
     'to clean up in the cluster itself:',
