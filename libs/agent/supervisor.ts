@@ -222,6 +222,7 @@ export class LinkSupervisor {
     const { gatewayInstance, gatewayId } = link.welcome;
     if (this.#leaving || this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
     this.#links.set(gatewayInstance, link);
+    this.#degraded.delete(context.slot);
     link.begin();
     gitops?.linked(link);
     // They may have changed between its Hello and now.
