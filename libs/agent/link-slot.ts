@@ -1,10 +1,12 @@
 import type { Link } from '@fairlead/tunnel/agent';
 import type { Miss } from './endpoint-choice.js';
 import type { Endpoint } from './forward-proxy.js';
+import type { SlotPace } from './retry-pace.js';
 
 /** One of the links to keep. */
 export interface SlotContext {
   readonly slot: number;
+  readonly pace: SlotPace;
   readonly signal: AbortSignal;
   /** Resolves when the signal is aborted; one promise for all waits, so that they leave no listeners behind. */
   readonly aborted: Promise<null>;

@@ -49,6 +49,10 @@ describe('SlotPace', () => {
     expect(pace.anew(10, () => 0.999_999)).toBeCloseTo(100, 0);
     expect(pace.degraded).toBe(false);
     expect(pace.ended('same-replica', links)).toBeLessThan(1_000);
+    for (let dial = 2; dial <= 6; dial += 1) pace.ended('same-replica', links);
+    expect(pace.degraded).toBe(true);
+    pace.linked();
+    expect(pace.degraded).toBe(false);
     pace.ended('lived', links);
     expect([pace.degraded, pace.attempt]).toEqual([false, 0]);
   });

@@ -82,6 +82,11 @@ export class SlotPace {
     return this.#sameReplica >= SAME_REPLICA_DIALS;
   }
 
+  /** A link of it stands. */
+  linked(): void {
+    this.#sameReplica = 0;
+  }
+
   /** Counts how a dial, or the link that it made, ended. How long to wait before the next one, in milliseconds. */
   ended(outcome: LinkOutcome, links: Pick<Ended, 'otherLinks' | 'crowd'>): number {
     const before = this.#tries.count(outcome);

@@ -49,14 +49,15 @@ export class LinkSupervisor {
   readonly #replicas = new Replicas();
   /** Ends the pauses between dials. */
   #renewed = new AbortController();
-  /** Slots whose dials all reach replicas that are linked already. */
-  readonly #degraded = new Set<number>();
+  /** Of each link to keep. */
+  readonly #paces: readonly SlotPace[];
   /** Links that were left, whose tunnels are not done. */
   readonly #finishing = new Set<Link>();
   #leaving = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#paces = Array.from({ length: options.links }, () => new SlotPace());
     this.#clock = options.clock ?? systemClock;
     this.#identity = new HeldIdentity(options.identity, options.store);
     this.#identity.onChange(() => {
@@ -89,8 +90,8 @@ export class LinkSupervisor {
         this.#endpoints.locate(facts.region);
       }),
     );
-    const slots = Array.from({ length: this.#options.links }, (_, slot) =>
-      this.#keepOne({ slot, signal, aborted, onLinked: () => undefined, crowd: 0, next: null }),
+    const slots = this.#paces.map((pace, slot) =>
+      this.#keepOne({ slot, pace, signal, aborted, onLinked: () => undefined, crowd: 0, next: null }),
     );
     const renewal = {
       logger: this.#options.logger,
@@ -128,7 +129,7 @@ export class LinkSupervisor {
 
   readiness(): readonly Check[] {
     const { links } = this.#options;
-    const detail = `${this.#links.size} of ${links} links${this.#degraded.size > 0 ? '; degraded: every dial reaches the same replica' : ''}${this.#untrusted.only ? '; no gateway proves itself to the roots held here' : ''}`;
+    const detail = `${this.#links.size} of ${links} links${this.#paces.some(({ degraded }) => degraded) ? '; degraded: every dial reaches the same replica' : ''}${this.#untrusted.only ? '; no gateway proves itself to the roots held here' : ''}`;
     return [{ name: 'links', ok: this.#links.size > 0 && !this.#leaving, detail: this.#leaving ? 'ending' : detail }];
   }
 
@@ -149,15 +150,12 @@ export class LinkSupervisor {
   }
 
   async #keepOne(context: SlotContext): Promise<void> {
-    const { signal } = context;
-    const pace = new SlotPace();
+    const { signal, pace } = context;
     while (!signal.aborted && !this.#leaving) {
       const { more } = this.#replicas;
       const outcome = await this.#linkOnce(context, pace.attempt);
       if (signal.aborted || this.#leaving) return;
       const waitMs = pace.ended(outcome, { otherLinks: this.#links.size, crowd: context.crowd });
-      if (pace.degraded) this.#degraded.add(context.slot);
-      else this.#degraded.delete(context.slot);
       // Leaving a replica that drains is make-before-break: the next link is made at once, the old one still serves.
       if (outcome === 'drained') continue;
       this.#options.logger.debug('link.waiting', { outcome, waitMs: Math.round(waitMs) });
@@ -222,7 +220,7 @@ export class LinkSupervisor {
     const { gatewayInstance, gatewayId } = link.welcome;
     if (this.#leaving || this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
     this.#links.set(gatewayInstance, link);
-    this.#degraded.delete(context.slot);
+    context.pace.linked();
     link.begin();
     gitops?.linked(link);
     // They may have changed between its Hello and now.

@@ -29,8 +29,9 @@ export async function judgedOf<T>(file: string | undefined, ask: () => Promise<T
   try {
     return await ask();
   } catch (error) {
-    if (file === undefined || !(error instanceof FairleadError) || !IN_VALUES.test(error.message)) throw error;
-    const message = error.message.replaceAll(IN_VALUES, `${file}: `);
+    if (file === undefined || !(error instanceof FairleadError)) throw error;
+    const message = error.message.replaceAll(IN_VALUES, () => `${file}: `);
+    if (message === error.message) throw error;
     throw failure(error.code, message, 'correct the file; docs/your-own-cluster.md has an example', error);
   }
 }

@@ -84,14 +84,10 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 {{- end }}
 {{- end }}
 
-{{/* What one process may not be given: what the chart makes and checks, and a view for whoever comes. */}}
+{{/* What one process may not be given: a view for whoever comes. What the chart makes itself, fairlead.env refuses. */}}
 {{- define "fairlead.checkEnv" -}}
-{{- $made := include "fairlead.madeSettings" . | fromYaml }}
 {{- range $role := keys (include "fairlead.table" . | fromJson).services | sortAlpha }}
 {{- range (index $.Values $role).extraEnv }}
-{{- if hasKey $made .name }}
-{{- fail (printf "%s.extraEnv: the chart makes %s of other values, and checks those; say there what is to be different" $role .name) }}
-{{- end }}
 {{- if and (eq .name "FAIRLEAD_DEBUG_VIEW") (not $.Values.networkPolicies.health.peers) }}
 {{- fail (printf "%s.extraEnv: FAIRLEAD_DEBUG_VIEW shows users and targets to whoever comes to the health port, and networkPolicies.health.peers lets everybody come: name who may first" $role) }}
 {{- end }}

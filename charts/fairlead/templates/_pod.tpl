@@ -150,7 +150,7 @@ volumeMounts:
 {{- define "fairlead.env" -}}
 {{- $role := .role -}}
 {{- $made := include "fairlead.madeEnv" . -}}
-{{- $names := list -}}
+{{- $names := keys (include "fairlead.madeSettings" .root | fromYaml) -}}
 {{- range $made | fromYamlArray }}{{ $names = append $names .name }}{{ end -}}
 {{- $extra := (index .root.Values .role).extraEnv -}}
 {{- range $extra -}}
