@@ -19,7 +19,7 @@ const START_MS = 600_000;
 const STORY_MS = 600_000;
 const [CLUSTER, NAMESPACE, AGENTS] = ['edge', 'fairlead-system', 'deployment/fairlead-agent'];
 const SELECTOR = 'app.kubernetes.io/name=fairlead-agent';
-const SHELLS = 4;
+const AT_ONCE = 4;
 /** For so long nothing is cut off: most of the chart's 10 s and the 5 s behind them, of which some have gone by once the log is read. */
 const GRACE_MS = 10_000;
 /** Of a rollout of the agents, and of what waits for pods. */
@@ -81,13 +81,15 @@ async function withoutFailure(happens: () => Promise<void>): Promise<void> {
   expect(asked).toBeGreaterThan(50);
 }
 
-async function openShells(): Promise<Watch[]> {
-  const script = 'while sleep 0.5; do echo tick; done';
-  const shells = Array.from({ length: SHELLS }, () =>
-    started.use(watchProcess(kubectl.start(['exec', '-i', 'shell', '--', 'sh', '-c', script]))),
-  );
-  for (const shell of shells) await shell.line(/^tick$/, 60_000);
-  return shells;
+const TICKS = 'while sleep 0.5; do echo tick; done';
+
+const openShells = (): Promise<Watch[]> => ticking(['exec', '-i', 'shell', '--', 'sh', '-c', TICKS]);
+
+/** Several kubectls at once, each of which has printed a tick. */
+async function ticking(command: readonly string[]): Promise<Watch[]> {
+  const all = Array.from({ length: AT_ONCE }, () => started.use(watchProcess(kubectl.start(command))));
+  for (const each of all) await each.line(/^tick$/, 60_000);
+  return all;
 }
 
 describe('a control plane in one cluster, and agents in another that lets nobody in', () => {
@@ -115,6 +117,7 @@ describe('a control plane in one cluster, and agents in another that lets nobody
   it('serve kubectl: lists, commands with their exit codes, input and output', { timeout: STORY_MS }, async () => {
     expect(await kubectl.insist(['get', 'nodes', '-o', 'name'])).toBe(`node/${EDGE_NODE}\n`);
     await runPods(kubectl, { name: 'shell', node: EDGE_NODE, image: 'shell:1', args: ['sleep 10000'] });
+    await runPods(kubectl, { name: 'ticker', node: EDGE_NODE, image: 'shell:1', args: [TICKS] });
     expect(await kubectl.text(['exec', 'shell', '--', 'sh', '-c', 'echo out; exit 7'])).toMatchObject({
       code: 7,
       stdout: 'out\n',
@@ -149,19 +152,21 @@ describe('a control plane in one cluster, and agents in another that lets nobody
   );
 
   it(
-    'answer while one gateway is replaced after the other; shells have time, and hear why they end',
+    'answer while one gateway is replaced after the other; shells and logs have time, and hear why they end',
     { timeout: STORY_MS },
     async () => {
       const shells = await openShells();
+      const logs = await ticking(['logs', '--follow', '--tail=1', 'ticker']);
+      const all = [...shells, ...logs];
       await withoutFailure(async () => {
         for (const pod of ['fairlead-gateway-a-0', 'fairlead-gateway-b-0']) {
           await using log = watchProcess(direct.start(['logs', '--follow', '--tail=1', '-n', CONTROL_PLANE, pod]));
           await log.line(/./, 60_000);
-          const going = shells.filter((shell) => !shell.endedYet());
+          const going = all.filter((each) => !each.endedYet());
           await world.kubectl('delete', 'pod', pod, '--wait=false');
           await log.line(/"event":"gateway.draining"/, 60_000);
           await sleep(GRACE_MS);
-          expect(going.filter((shell) => shell.endedYet())).toHaveLength(0);
+          expect(going.filter((each) => each.endedYet())).toHaveLength(0);
           await log.line(/"event":"process.stopped"/, 120_000);
           expect(log.lines.join('\n')).not.toContain('stop_timed_out');
           await world.kubectl('wait', '--for=delete', PATIENCE, `pod/${pod}`).catch(() => undefined);
@@ -172,6 +177,10 @@ describe('a control plane in one cluster, and agents in another that lets nobody
       for (const shell of shells) {
         await shell.ended(60_000);
         expect(shell.lines.at(-1)).toMatch(/close 1001 \(going away\): this gateway shuts down; run the command again/);
+      }
+      for (const log of logs) {
+        await log.ended(60_000);
+        expect(log.lines.at(-1)).toMatch(/server sent GOAWAY .*this gateway shuts down; run the command again/);
       }
       await openShells();
     },

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:http2';
+import { connect, constants, type ClientHttp2Session } from 'node:http2';
 import { text } from 'node:stream/consumers';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -9,6 +9,7 @@ import type { Replica } from './replicas.js';
 
 const EVENT = '{"type":"BOOKMARK"}\n';
 const WATCH = '/clusters/demo/api/v1/pods?watch=1';
+const LOG = '/clusters/demo/api/v1/namespaces/n/pods/p/log?follow=true';
 
 /** The agent's link is to the first one. */
 let pair: ReplicaPair;
@@ -24,11 +25,21 @@ beforeAll(async () => {
 });
 afterAll(() => pair?.[Symbol.asyncDispose]());
 
+const http2Session = ({ door }: Replica['gateway']): ClientHttp2Session =>
+  connect(`https://127.0.0.1:${door.port}`, { ca: [...pair.installation.authority.roots] }).on(
+    'error',
+    () => undefined,
+  );
+
+const asked = (path: string): Record<string, string> => ({
+  ':path': path,
+  authorization: `Bearer ${pair.installation.token}`,
+});
+
 /** Rejects for an answer that breaks off. */
 async function overHttp2({ gateway }: Replica, path: string): Promise<string> {
-  const session = connect(`https://127.0.0.1:${gateway.door.port}`, { ca: [...pair.installation.authority.roots] });
-  session.on('error', () => undefined);
-  const stream = session.request({ ':path': path, authorization: `Bearer ${pair.installation.token}` });
+  const session = http2Session(gateway);
+  const stream = session.request(asked(path));
   const body = await text(stream);
   if (!stream.closed) await once(stream, 'close');
   session.close();
@@ -38,6 +49,22 @@ async function overHttp2({ gateway }: Replica, path: string): Promise<string> {
 
 const overHttp1 = async (replica: Replica, path: string): Promise<string> =>
   (await callDoor(pair.installation, replica, { path })).body;
+
+/** What a client is told that has a log and a watch on one connection: each GOAWAY with words, and its code. */
+async function logAndWatch({ gateway }: Replica): Promise<Record<'watch' | 'log' | 'told', unknown>> {
+  const session = http2Session(gateway);
+  const told: unknown[] = [];
+  session.on('goaway', (code, _last, words) => words && told.push([code, words.toString()]));
+  const closed = once(session, 'close');
+  const log = session.request(asked(LOG)).on('error', () => undefined);
+  const whole = text(log).then(
+    () => log.rstCode === constants.NGHTTP2_NO_ERROR,
+    () => false,
+  );
+  const watch = await text(session.request(asked(WATCH)));
+  await closed;
+  return { watch, log: (await whole) ? 'ended as if it were whole' : 'ended before it was whole', told };
+}
 
 interface Outcome {
   readonly what: string;
@@ -65,7 +92,8 @@ it('a watch ends as a kube-apiserver ends one when the replica that it goes thro
   ] as const;
   pair.api.requests.length = 0;
   const all = [...outcomes('a watch', WATCH), ...cut.flatMap(([what, path]) => outcomes(what, path))];
-  await eventually(() => expect(pair.api.requests).toHaveLength(all.length));
+  const both = logAndWatch(pair.a);
+  await eventually(() => expect(pair.api.requests).toHaveLength(all.length + 2));
   await pair.a.stop();
   const found = await Promise.all(all);
   const times = (count: number, outcome: Outcome): Outcome[] => Array.from({ length: count }, () => outcome);
@@ -73,4 +101,10 @@ it('a watch ends as a kube-apiserver ends one when the replica that it goes thro
     ...times(4, { what: 'a watch', ended: 'cleanly' }),
     ...cut.flatMap(([what]) => times(4, { what, ended: 'broken off' })),
   ]);
+  expect(await both).toEqual({
+    // Ended in order, before the connection did.
+    watch: EVENT,
+    log: 'ended before it was whole',
+    told: [[constants.NGHTTP2_NO_ERROR, 'this gateway shuts down; run the command again']],
+  });
 });

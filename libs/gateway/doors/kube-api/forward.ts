@@ -23,6 +23,7 @@ import type { Passage } from '../../passage/passage.js';
 import type { Admission } from './admission.js';
 import type { DoorRequest, DoorResponse } from './door-request.js';
 import { LINGER_MS, whenSent } from './request-rest.js';
+import { leaveSession } from './session-sockets.js';
 import { lostItsWay, wayOf, type TunnelPool, type TunnelRequestOptions } from './tunnel-pools.js';
 
 /** How long a request with an end of its own may take until the answer's headers. */
@@ -38,7 +39,7 @@ export interface Exchange {
   readonly tunnels: TunnelPool;
   /** Bodies, counted up as they go. */
   readonly bytes: { up: number; down: number };
-  /** Ends the request as long as the answer has not begun. */
+  /** Ends the request as long as the answer has not begun; later, breaks it off because this replica leaves. */
   readonly signal: AbortSignal;
 }
 
@@ -47,7 +48,7 @@ export interface Exchange {
  * status when the answer is complete, and rejects when it could not begin (the caller then answers) or broke off.
  */
 export async function forward(exchange: Exchange): Promise<number> {
-  const { incoming, outgoing, admission, bytes, passage } = exchange;
+  const { incoming, outgoing, admission, bytes, passage, signal } = exchange;
   const { answer, upstream } = await ask(exchange);
   passage.span.event('answered');
   passage.connected(upstreamMs(answer.rawHeaders));
@@ -57,7 +58,16 @@ export async function forward(exchange: Exchange): Promise<number> {
     const mayJustEnd = endsAnywhere(incoming, target, answer);
     const tunnel = upstream.socket;
     const { requestId } = passage;
-    const status = await passAnswer(answer, outgoing, { below, requestId }, () => mayJustEnd && lostItsWay(tunnel));
+    signal.addEventListener('abort', () => upstream.destroy());
+    const status = await passAnswer(
+      answer,
+      outgoing,
+      { below, requestId },
+      {
+        justEnds: () => mayJustEnd && (signal.aborted || lostItsWay(tunnel)),
+        breakOff: () => (signal.aborted ? breakOffLeaving(outgoing, signal.reason) : breakOff(outgoing)),
+      },
+    );
     await whenSent(incoming, upstream);
     return status;
   } catch (error) {
@@ -168,21 +178,28 @@ export interface Answered {
   readonly requestId: string;
 }
 
+/** How an answer ends that its far end has broken off. */
+interface BrokenAnswer {
+  /** True where it may end there, and nothing is wrong with that. */
+  readonly justEnds: () => boolean;
+  readonly breakOff: () => void;
+}
+
 /**
  * Passes an answer on. Resolves with its status when the client has all of it; TUNNEL_RESET when
- * either end breaks off. `justEnds` is asked when the far end has: true where the answer may end there, and nothing is wrong with that.
+ * either end breaks off.
  */
 export async function passAnswer(
   answer: UpstreamAnswer,
   outgoing: DoorResponse,
   { below, requestId }: Answered,
-  justEnds: () => boolean = () => false,
+  broken: BrokenAnswer = { justEnds: () => false, breakOff: () => breakOff(outgoing) },
 ): Promise<number> {
   const status = answer.statusCode ?? 502;
   const headers = withAuditId(fromServer(answer.rawHeaders), requestId);
   writeHead(outgoing, status, locatedWithin(headers, status, below));
-  const endedItself = (): boolean => justEnds() && endSoon(outgoing);
-  if (await relayAnswer(answer, outgoing, () => breakOff(outgoing), endedItself)) return status;
+  const endedItself = (): boolean => broken.justEnds() && endSoon(outgoing);
+  if (await relayAnswer(answer, outgoing, broken.breakOff, endedItself)) return status;
   throw new FairleadError('TUNNEL_RESET', 'the answer broke off');
 }
 
@@ -200,6 +217,13 @@ export function breakOff(outgoing: DoorResponse): void {
   // Destroying it would say NO_ERROR, which some clients take for the end.
   if ('stream' in outgoing) outgoing.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   else outgoing.destroy();
+}
+
+/** The same because this replica leaves, where all that goes on by the same connection ends with it. */
+function breakOffLeaving(outgoing: DoorResponse, cause: FairleadError): void {
+  const session = 'stream' in outgoing ? outgoing.stream.session : undefined;
+  if (session) leaveSession(session, `${cause.message}; run the command again`);
+  else breakOff(outgoing);
 }
 
 /** Repeated headers stay repeated; a status message is not passed on, as HTTP/2 has none. */

@@ -150,5 +150,11 @@ function inRegistry(
       // One that is complete has left its HTTP/1.1 connection to the rest of the request.
       if (outgoing.headersSent && incoming.httpVersionMajor < 2) incoming.destroy();
     },
+    leave: (cause) => {
+      // HTTP/1.1 has no words for an answer that is not whole; one that has not begun may still come by another way.
+      if (!outgoing.headersSent || incoming.httpVersionMajor < 2) return false;
+      ending.abort(cause);
+      return true;
+    },
   };
 }

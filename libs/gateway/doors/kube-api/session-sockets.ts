@@ -8,6 +8,8 @@ const HOLD_JITTER_MS = 2_000;
 /** What is written at its end is written within so many turns of the event loop, unless its peer takes nothing. */
 const STOP_TURNS = 4;
 const STOP_AGAIN_MS = 25;
+/** What is said last, and the ends of streams beside it, may take so long to be written. */
+const LEAVE_MS = 100;
 
 /** How long to hold one of them. */
 export function holdMs(): number {
@@ -89,6 +91,21 @@ export function releaseSession(session: Http2Session): void {
 export function destroySession(session: Http2Session, code: number = constants.NGHTTP2_NO_ERROR): void {
   session.destroy(undefined, code);
   sockets.get(session)?.destroy();
+}
+
+/** Those that end because all of it does. */
+const left = new WeakSet<Http2Session>();
+
+/**
+ * Cuts off all that goes on by it, so that its peer hears why: where a connection ends behind a GOAWAY with words (RFC 9113, section 6.8), Go's clients show these, and
+ * client-go knows that end from an error of the far end. A reset of each stream would have a code and no words.
+ */
+export function leaveSession(session: Http2Session, why: string): void {
+  if (left.has(session) || session.destroyed) return;
+  left.add(session);
+  session.goaway(constants.NGHTTP2_NO_ERROR, 0, Buffer.from(why));
+  const end = setTimeout(() => sockets.get(session)?.destroy(), LEAVE_MS).unref();
+  session.once('close', () => clearTimeout(end));
 }
 
 function handleOf(session: Http2Session): Pausable['_handle'] {
