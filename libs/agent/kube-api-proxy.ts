@@ -1,48 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type ClientRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Agent, request } from 'node:https';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { createSecureContext, type SecureContext } from 'node:tls';
 import type { ShownStatement } from '@fairlead/tunnel/agent';
 import { SignedTime } from '@fairlead/access-statement/signed-time';
 import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fairlead/errors';
-import {
-  bodyFraming,
-  fromServer,
-  fromTunnel,
-  headerPairs,
-  impersonationHeaders,
-  kubeRoute,
-  ordinaryAnswer,
-  readUpgrade,
-  relayAnswer,
-  requestHop,
-  requestUpgrade,
-  switchProtocols,
-  tellUpstreamMs,
-  toKubeStatus,
-  upgradeHeaders,
-  type BodyFraming,
-  type TunnelIdentity,
-  type UpstreamAnswer,
-  type UpstreamRequest,
-} from '@fairlead/kube-http';
+import { bodyFraming, kubeRoute, ordinaryAnswer, toKubeStatus, type TunnelIdentity } from '@fairlead/kube-http';
 import { noTracer, type Logger, type Span, type Tracer } from '@fairlead/observability';
 import { formatTraceparent, readTraceparent, type TraceContext } from '@fairlead/tunnel/core';
-import { bridge } from '@fairlead/tunnel/link';
 import { assertStands, endWith } from './kube-api/end-with-statement.js';
-import { Http2Connections } from './kube-api/http2-connections.js';
-import { ImpersonationRights } from './kube-api/impersonation-rights.js';
-import type { KubeApiTarget } from './kube-api/kube-api-target.js';
-import { readAnswer, reviewRequest, withHeaders, type SentBody } from './kube-api/self-review.js';
-import { namedByExtra } from './kube-api/named-by-extra.js';
+import { MAX_HEADER_BYTES, type KubeApiTarget } from './kube-api/kube-api-target.js';
+import { KubeApiUpstream, without, type Carried, type Sending, type Sent } from './kube-api/kube-api-upstream.js';
+import { reviewRequest } from './kube-api/self-review.js';
 import { identityWith, planRequest, type ServedTunnel } from './kube-api/stated-requests.js';
 
 export type { KubeApiTarget } from './kube-api/kube-api-target.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
-/** Above the door's limit, so that what the gateway adds to a head it let in fits too. */
-const MAX_HEADER_BYTES = 128 * 1024;
 
 /**
  * The far end of kube-api tunnels: an HTTP server without a port, whose connections are tunnels. Each connection belongs
@@ -55,12 +28,7 @@ export class KubeApiProxy {
   readonly #onFailed: (code: ErrorCode) => void;
   readonly #tracer: Tracer;
   readonly #server: Server;
-  /** Made once: the memory of one that is made for each connection is not seen by the collector, and stays for long. */
-  readonly #tls: { readonly secureContext: SecureContext };
-  readonly #http2: Http2Connections;
-  readonly #rights: ImpersonationRights;
-  /** Where the kube-apiserver does not speak HTTP/2: the connections of each tunnel, as of HTTP/1.1 each belongs to one identity. */
-  readonly #http1 = new WeakMap<Duplex, Agent>();
+  readonly #upstream: KubeApiUpstream;
   readonly #served = new WeakMap<object, ServedTunnel>();
   readonly #time: SignedTime;
   readonly #leaving = new WeakMap<object, () => boolean>();
@@ -78,10 +46,7 @@ export class KubeApiProxy {
     this.#tracer = tracer;
     this.#onFailed = onFailed;
     this.#logger = logger;
-    const secureContext = createSecureContext({ ca: target.caPem, minVersion: 'TLSv1.2' });
-    this.#tls = { secureContext };
-    this.#http2 = new Http2Connections({ ...target, secureContext }, () => performance.now());
-    this.#rights = new ImpersonationRights(target, () => performance.now());
+    this.#upstream = new KubeApiUpstream(target);
     this.#server = createServer({
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -93,7 +58,7 @@ export class KubeApiProxy {
     // Who ended its direction still wants its answer (PROTOCOL.md, half-close). Node's types do not have it.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on('request', (incoming, outgoing) => {
-      void this.#serve(incoming, outgoing, (sending) => this.#forward(incoming, outgoing, sending));
+      void this.#serve(incoming, outgoing, (sending) => this.#upstream.forward(incoming, outgoing, sending));
     });
     this.#server.on('upgrade', (incoming, tunnel, early) => this.#serveUpgrade(incoming, tunnel, early));
     this.#server.on('clientError', (_error, socket) => void socket.destroy());
@@ -111,7 +76,7 @@ export class KubeApiProxy {
   }
 
   close(): void {
-    this.#http2.close();
+    this.#upstream.close();
   }
 
   /** A tunnel whose opener asks to upgrade ends with that; so does the connection to the kube-apiserver, which is never shared. */
@@ -124,7 +89,8 @@ export class KubeApiProxy {
       tunnel.destroy(toFairleadError(error));
       return;
     }
-    void this.#serve(incoming, outgoing, (sending) => this.#upgrade(incoming, outgoing, { tunnel, early, sending }));
+    const opener = { tunnel, early };
+    void this.#serve(incoming, outgoing, (sending) => this.#upstream.upgrade(incoming, outgoing, opener, sending));
   }
 
   /** `carry` gets what the kube-apiserver is to be sent, without headers of one hop; what it rejects with is told to the opener. */
@@ -150,7 +116,7 @@ export class KubeApiProxy {
         end(span, { status: 201, whole: true });
         return;
       }
-      const headers = this.#headers(incoming, outcome, await this.#target.token());
+      const headers = await this.#upstream.headersOf(incoming, outcome);
       const traced = caller || span.recording ? withTraceparent(headers, span.context) : headers;
       end(span, await carry({ ...outcome, headers: traced }));
     } catch (error) {
@@ -196,180 +162,10 @@ export class KubeApiProxy {
     span.set({ 'http.request.method': method, 'http.route': route });
     return span;
   }
-
-  async #forward(
-    incoming: IncomingMessage,
-    outgoing: ServerResponse,
-    { headers, body, identity, rewrite }: Sending,
-  ): Promise<Carried> {
-    const { framing } = body;
-    const isHttp2 = await this.#http2.isSpoken().catch((error: unknown) => {
-      throw this.#unreachable(error as Error);
-    });
-    const beganMs = performance.now();
-    const { answer, upstream } = await requestHop<UpstreamRequest>({
-      ...body,
-      server: 'the kube-apiserver',
-      begin: (fresh) => {
-        const begun = isHttp2
-          ? this.#http2.request({ incoming, headers, hasBody: framing !== 'none', fresh })
-          : this.#overHttp1(incoming, headers, framing, fresh);
-        outgoing.once('close', () => void begun.destroy());
-        begun.once('close', () => {
-          // What the kube-apiserver did not take of the request nobody does, and the gateway must not wait for that.
-          body.incoming.unpipe(begun);
-          body.incoming.resume();
-        });
-        return begun;
-      },
-      awaited: () => !outgoing.headersSent && !outgoing.destroyed,
-      failureOf: (error) => this.#unreachable(error),
-    });
-    const tookMs = performance.now() - beganMs;
-    try {
-      await this.#explainRefusal(identity, answer);
-      if (rewrite && answer.statusCode === 201) return await rewriteAnswer(answer, outgoing, rewrite);
-      return await passAnswer(answer, outgoing, tellUpstreamMs(tookMs));
-    } catch (error) {
-      upstream.destroy();
-      throw error;
-    }
-  }
-
-  #overHttp1(
-    incoming: IncomingMessage,
-    headers: readonly string[],
-    framing: BodyFraming,
-    fresh: boolean,
-  ): ClientRequest {
-    const tunnel = incoming.socket;
-    const kept = this.#http1.get(tunnel) ?? new Agent({ ...this.#tls, keepAlive: true });
-    if (!this.#http1.has(tunnel)) {
-      this.#http1.set(tunnel, kept);
-      tunnel.once('close', () => kept.destroy());
-    }
-    const agent = fresh ? new Agent({ ...this.#tls, keepAlive: false }) : kept;
-    const chunked = framing === 'chunked' ? ['Transfer-Encoding', 'chunked'] : [];
-    return this.#request(incoming, agent, [...headers, ...chunked, 'Connection', 'keep-alive']);
-  }
-
-  #request({ method, url }: IncomingMessage, agent: Agent, headers: readonly string[]): ClientRequest {
-    const { host, port } = this.#target;
-    const [path, maxHeaderSize] = [url, MAX_HEADER_BYTES];
-    return request({ agent, host, port, method, path, headers: [...headers], setDefaultHeaders: false, maxHeaderSize });
-  }
-
-  async #upgrade(
-    incoming: IncomingMessage,
-    outgoing: ServerResponse,
-    { tunnel, early, sending: { headers, identity } }: Upgrading,
-  ): Promise<Carried> {
-    const upgrade = readUpgrade(incoming);
-    const agent = new Agent({ ...this.#tls, keepAlive: false });
-    const upstream = this.#request(incoming, agent, [...headers, ...upgradeHeaders(upgrade)]);
-    const onOpenerGone = (): void => void upstream.destroy();
-    tunnel.once('close', onOpenerGone);
-    const answered = await requestUpgrade(upstream, upgrade, 'the kube-apiserver').catch((error: unknown) => {
-      throw error instanceof FairleadError ? error : this.#unreachable(error as Error);
-    });
-    if (answered.kind === 'answered') {
-      await this.#explainRefusal(identity, answered.answer);
-      return passAnswer(answered.answer, outgoing);
-    }
-    tunnel.off('close', onOpenerGone);
-    const { connection } = answered;
-    switchProtocols(outgoing, tunnel, upgrade, answered.headers);
-    if (early.length > 0) tunnel.unshift(early);
-    connection.allowHalfOpen = true;
-    const { cause } = await bridge(connection, tunnel, () => void connection.destroy());
-    return { status: 101, whole: cause === 'COMPLETE' };
-  }
-
-  /** Throws in place of a 403 that was meant for the agent and not for the user. The answer waits meanwhile, unread. */
-  async #explainRefusal(identity: TunnelIdentity, answer: UpstreamAnswer): Promise<void> {
-    if (answer.statusCode !== 403) return;
-    answer.on('error', () => undefined);
-    try {
-      await this.#rights.assertHeld(identity);
-    } catch (error) {
-      answer.destroy();
-      throw error;
-    }
-    if (answer.destroyed) throw new FairleadError('TUNNEL_RESET', 'the kube-apiserver broke off its answer');
-  }
-
-  #headers(incoming: IncomingMessage, { identity, ownHeaders }: Sent, token: string): string[] {
-    const { host, port, userNames } = this.#target;
-    const unchanged = without('host', fromTunnel(incoming.rawHeaders));
-    const passed = ownHeaders.length === 0 ? unchanged : withHeaders(unchanged, ownHeaders);
-    const own = ['Host', `${host.includes(':') ? `[${host}]` : host}:${port}`, 'Authorization', `Bearer ${token}`];
-    return [...passed, ...own, ...impersonationHeaders(userNames === 'extra' ? namedByExtra(identity) : identity)];
-  }
-
-  #unreachable(error: Error): FairleadError {
-    const { host, port } = this.#target;
-    return new FairleadError('TARGET_UNREACHABLE', `the agent cannot reach the kube-apiserver at ${host}:${port}`, {
-      cause: error,
-    });
-  }
 }
 
 /** What is to become of a request: sent on as this identity, or answered here. */
-type Plan = Sent | { readonly kind: 'answered'; readonly body: string };
-
-interface Sent {
-  readonly kind: 'sent';
-  readonly identity: TunnelIdentity;
-  readonly body: SentBody;
-  /** In the place of the request's own. */
-  readonly ownHeaders: readonly string[];
-  /** What its answer is passed on as; absent: as it is. */
-  readonly rewrite?: (answer: string) => string;
-}
-
-interface Sending extends Sent {
-  /** All that the kube-apiserver is sent. */
-  readonly headers: readonly string[];
-}
-
-interface Upgrading {
-  readonly tunnel: Duplex;
-  /** What came behind the request's head. */
-  readonly early: Buffer;
-  readonly sending: Sending;
-}
-
-/** How a request went that the kube-apiserver answered. */
-interface Carried {
-  readonly status: number;
-  /** One that broke off is not. */
-  readonly whole: boolean;
-}
-
-/** Resolves when the answer was passed on or broke off; then the gateway's side is broken off too, never ended cleanly. */
-async function passAnswer(
-  answer: UpstreamAnswer,
-  outgoing: ServerResponse,
-  own: readonly string[] = [],
-): Promise<Carried> {
-  const status = answer.statusCode ?? 502;
-  outgoing.writeHead(status, [...fromServer(answer.rawHeaders), ...own]);
-  return { status, whole: await relayAnswer(answer, outgoing, () => void outgoing.destroy()) };
-}
-
-/** An answer that is read whole, and passed on as something else. */
-async function rewriteAnswer(
-  answer: UpstreamAnswer,
-  outgoing: ServerResponse,
-  rewrite: (answer: string) => string,
-): Promise<Carried> {
-  const body = rewrite(await readAnswer(answer));
-  outgoing.writeHead(201, { 'content-type': 'application/json' }).end(body);
-  return { status: 201, whole: true };
-}
-
-const without = (name: string, raw: readonly string[]): string[] =>
-  [...headerPairs(raw)].filter(([each]) => each.toLowerCase() !== name).flat();
+type Plan = (Sent & { readonly kind: 'sent' }) | { readonly kind: 'answered'; readonly body: string };
 
 function withTraceparent(headers: readonly string[], context: TraceContext): string[] {
   return [...without('traceparent', headers), 'Traceparent', formatTraceparent(context)];

@@ -9,9 +9,6 @@ import { GrantsDirectory } from './access/grants-directory.js';
 import { Revocations } from './trust/revocations.js';
 import type { TrustStore } from './trust/trust-store.js';
 
-/** Who a bearer token belongs to. What they may in a cluster their grants say; only the administrator's token has groups of its own. */
-export type Principal = AccessEntry;
-
 /** How old the snapshot may grow before this replica takes no new links, and lets nobody but the administrator in at the Kubernetes API door. */
 const MAX_STALENESS_MS = 3_600_000;
 
@@ -107,8 +104,11 @@ export class Directory {
     }
   }
 
-  /** Looked up by hash: comparing takes the same time whether or not the token is nearly right. */
-  principalOf(bearerToken: string, nowMs: number): Principal | undefined {
+  /**
+   * Who a bearer token belongs to. What they may in a cluster their grants say; only the administrator's token has groups of its own. Looked up
+   * by hash: comparing takes the same time whether or not the token is nearly right.
+   */
+  principalOf(bearerToken: string, nowMs: number): AccessEntry | undefined {
     return this.#access.principalOf(createHash('sha256').update(bearerToken).digest('base64'), nowMs);
   }
 

@@ -14,6 +14,7 @@ import { headerPairs } from '@fairlead/kube-http';
 import { LIMITS } from '@fairlead/tunnel/core';
 import { TUNNEL_SESSION_OPTIONS, handshake, keepAlive } from '@fairlead/tunnel/link';
 import { Http2Request } from './http2-request.js';
+import { MAX_HEADER_BYTES } from './kube-api-target.js';
 
 const DIAL_TIMEOUT_MS = 10_000;
 /** As client-go has it: a connection that nobody uses is closed, and a silent peer is asked whether it is there. */
@@ -26,7 +27,6 @@ const STREAM_WINDOW_BYTES = 128 * 1024;
 /** All of a connection together may hold as much each, and what those in a hurry share: none waits for another. */
 const CONNECTION_WINDOW_BYTES =
   STREAMS * STREAM_WINDOW_BYTES + LIMITS.grownBytesPerSession + LIMITS.provenBytesPerSession;
-const MAX_HEADER_BYTES = 128 * 1024;
 /** How long a kube-apiserver that does not speak HTTP/2 is not asked again: one may stand behind a balancer that does not pass it on. */
 const WITHOUT_MS = 10 * 60_000;
 

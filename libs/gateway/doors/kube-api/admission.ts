@@ -1,5 +1,5 @@
 import { everyGroup, readAttributes, type AskedIdentity, type RequestAttributes } from '@fairlead/access-rules';
-import type { ClusterEntry } from '@fairlead/contracts';
+import type { AccessEntry, ClusterEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import {
   asksToImpersonate,
@@ -15,7 +15,7 @@ import {
   type AskedOfCluster,
   type Verdict,
 } from '../../access/decide-request.js';
-import type { Directory, Principal } from '../../directory.js';
+import type { Directory } from '../../directory.js';
 import type { Grounds } from '../../passage/outcome.js';
 import type { ClusterAddress } from './addressed.js';
 import { bearerOf } from './bearer.js';
@@ -32,7 +32,7 @@ const MAX_TOLD_NAME = 256;
 /** A request that may go on: where to, as whom, and what to ask there. */
 export interface Admission {
   readonly cluster: ClusterEntry;
-  readonly principal: Principal;
+  readonly principal: AccessEntry;
   /** When they were let in, milliseconds since the epoch. */
   readonly atMs: number;
   readonly identity: TunnelIdentity;
@@ -62,7 +62,7 @@ export interface AskedAtDoor {
  */
 export function decideAdmission(
   directory: Deciding,
-  principal: Principal,
+  principal: AccessEntry,
   asked: AskedAtDoor,
   nowMs: number,
   onDecided: (grounds: Grounds) => void = () => undefined,
@@ -93,7 +93,12 @@ function notFound({ cluster }: ClusterAddress): FairleadError {
   );
 }
 
-function admitAdministrator(cluster: ClusterEntry, principal: Principal, asked: AskedAtDoor, atMs: number): Admission {
+function admitAdministrator(
+  cluster: ClusterEntry,
+  principal: AccessEntry,
+  asked: AskedAtDoor,
+  atMs: number,
+): Admission {
   if (asksToImpersonate(asked.rawHeaders)) {
     throw new FairleadError('FORBIDDEN', 'acting as somebody else (kubectl --as) needs a grant that allows it');
   }
@@ -154,7 +159,7 @@ function ended(verdict: Verdict): FairleadError {
  * Whose request this is at the Kubernetes API door. UNAUTHENTICATED; UNAVAILABLE while this replica knows nobody, and, for all but the administrator,
  * once what it knows is an hour old: it could not have heard that somebody was shut out. STATEMENT_REFUSED for a statement that cannot be read.
  */
-export function authenticate(directory: Deciding, rawHeaders: RawHeaders, nowMs: number): Principal {
+export function authenticate(directory: Deciding, rawHeaders: RawHeaders, nowMs: number): AccessEntry {
   if (!directory.loaded) throw new FairleadError('UNAVAILABLE', 'this replica has not loaded its snapshot yet');
   const secret = bearerOf(rawHeaders)?.secret;
   const principal = secret === undefined ? undefined : directory.principalOf(secret, nowMs);

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { request } from 'node:https';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { ClusterEntry } from '@fairlead/contracts';
+import type { AccessEntry, ClusterEntry } from '@fairlead/contracts';
 import { Registry, noTracer, silentLogger } from '@fairlead/observability';
 import { eventually, testAuthority, type TestAuthority } from '@fairlead/testing';
 import type { TlsIdentity } from '@fairlead/tunnel/gateway';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Directory, Principal } from '../../directory.js';
+import type { Directory } from '../../directory.js';
 import { createGatewayMetrics } from '../../status/gateway-metrics.js';
 import { noAudit } from '../../audit/audit-trail.js';
 import { LiveConnections } from '../../passage/live-connections.js';
@@ -20,7 +20,7 @@ const principal = {
   groups: ['g'],
   subjectGroups: [],
   kind: 'administrator',
-} as unknown as Principal;
+} as unknown as AccessEntry;
 const cluster: ClusterEntry = { tenantId: 't', clusterId: 'c', name: 'a', generation: 1, labels: {} };
 const directory = {
   loaded: true,

@@ -11,12 +11,12 @@ const IDLE_MS = 120_000;
 const TCP_KEEPALIVE_MS = 30_000;
 
 /** What a session does not tell any more once it has ended. */
-interface SessionFacts {
+interface ConnectionFacts {
   readonly ends: ConnectionEnds;
   readonly serverName: string | undefined;
 }
 
-const facts = new WeakMap<Http2Session, SessionFacts>();
+const facts = new WeakMap<Http2Session, ConnectionFacts>();
 
 /** What the door does with its connections, whatever is asked on them. */
 export function tendConnections(server: Http2SecureServer): void {
@@ -43,7 +43,7 @@ export function serverNameOf(incoming: DoorRequest): string | undefined {
   return factsOf(incoming)?.serverName;
 }
 
-function factsOf(incoming: DoorRequest): SessionFacts | undefined {
+function factsOf(incoming: DoorRequest): ConnectionFacts | undefined {
   const { session } = (incoming as Http2ServerRequest).stream;
   return session && facts.get(session);
 }

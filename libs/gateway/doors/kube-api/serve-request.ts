@@ -1,9 +1,10 @@
 import type { StatementVerifier } from '@fairlead/access-statement';
+import type { AccessEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { headerValues, kubeRoute, type AskedHost } from '@fairlead/kube-http';
 import { limitKey } from '../../limits/limit-key.js';
 import { auditedUri } from '../../audit/audited-uri.js';
-import type { Directory, Principal } from '../../directory.js';
+import type { Directory } from '../../directory.js';
 import type { ConnectionShares } from '../../limits/connection-shares.js';
 import type { DoorPassages } from '../../passage/door-passages.js';
 import type { Asked, Ending } from '../../passage/outcome.js';
@@ -117,7 +118,7 @@ function assertInCapitals(method: string): void {
 }
 
 /** What their issuer says, and what their token is good for. */
-function groupsOf({ groups, subjectGroups }: Principal): readonly string[] {
+function groupsOf({ groups, subjectGroups }: AccessEntry): readonly string[] {
   return groups.length === 0 ? subjectGroups : [...new Set([...groups, ...subjectGroups])];
 }
 
