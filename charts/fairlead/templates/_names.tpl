@@ -22,6 +22,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $image -}}
 {{- end }}
 
+{{/* When it is pulled: (list $ "api"). Who names it localhost/… means what was loaded into the node, and not whatever answers there by HTTP. */}}
+{{- define "fairlead.pullPolicy" -}}
+{{- $root := index . 0 -}}
+{{- hasPrefix "localhost/" (index $root.Values.images (index . 1)) | ternary "Never" $root.Values.imagePullPolicy -}}
+{{- end }}
+
 {{- define "fairlead.portAt" -}}
 {{- $root := index . 0 -}}
 {{- if $root.Values.gatewayApi.enabled }}{{ $root.Values.gatewayApi.port }}{{ else }}{{ index $root.Values.publicPorts (index . 1) }}{{ end -}}

@@ -38,7 +38,7 @@ spec:
     # Before the new version serves; the database's lock lets one replica migrate and the others wait.
     - name: migrate
       image: {{ $image }}
-      imagePullPolicy: {{ $root.Values.imagePullPolicy }}
+      imagePullPolicy: {{ include "fairlead.pullPolicy" (list $root $role) }}
       args: [apps/{{ $role }}/dist/bundle/main.js, migrate]
       {{- include "fairlead.surroundings" . | nindent 6 }}
       resources: {{- toYaml $root.Values.migrate.resources | nindent 8 }}
@@ -46,7 +46,7 @@ spec:
   containers:
     - name: main
       image: {{ $image }}
-      imagePullPolicy: {{ $root.Values.imagePullPolicy }}
+      imagePullPolicy: {{ include "fairlead.pullPolicy" (list $root $role) }}
       {{- include "fairlead.surroundings" . | nindent 6 }}
       ports:
         {{- range $name, $listen := $row.listens }}

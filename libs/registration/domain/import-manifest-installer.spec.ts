@@ -36,6 +36,17 @@ describe('an import manifest with GitOps', () => {
     ]);
   });
 
+  it('pulls what has a registry, and nothing that was loaded into the nodes', () => {
+    const policies = (of: string): unknown[] => {
+      const manifest = renderImportManifest({ ...input, image: of, installer: { ...input.installer, image: of } });
+      return objectsOf(manifest)
+        .filter(({ kind }) => kind === 'Deployment')
+        .map((each) => JSON.stringify(each).match(/"imagePullPolicy":"[^"]*"/)?.[0]);
+    };
+    expect(policies('localhost/fairlead/agent:0.1.0')).toEqual(Array(2).fill('"imagePullPolicy":"Never"'));
+    expect(policies('localhost.example.test/fairlead/agent:0.1.0')).toEqual([undefined, undefined]);
+  });
+
   it('has none where nobody knows the cluster', () => {
     expect(renderImportManifest({ ...input, cluster: null, bootstrapToken: null })).not.toContain('installer');
   });

@@ -6,7 +6,7 @@ import {
   type InstallerManifestInput,
   type KubernetesDocument,
 } from './import-manifest-names.js';
-import { CONTAINER, DNS_PORTS, POD } from './import-manifest-pods.js';
+import { CONTAINER, DNS_PORTS, POD, imageFields } from './import-manifest-pods.js';
 import { RBAC, binding, serviceAccount } from './import-manifest-rights.js';
 import { namespaceOf, placement, podMetadata } from './import-manifest-values.js';
 
@@ -120,7 +120,7 @@ function podSpec(input: InstallerManifestInput): Record<string, unknown> {
     containers: [
       {
         name: 'installer',
-        image: input.image,
+        ...imageFields(input.image),
         env: Object.entries(environment(input)).map(([name, value]) => ({ name, value })),
         livenessProbe: LIVENESS,
         ...CONTAINER,

@@ -15,6 +15,11 @@ export const POD = {
 /** Where pods of the cluster's DNS listen: most, and OpenShift's. Policies are judged by a pod's own port, behind its Service's. */
 export const DNS_PORTS = [53, 5353];
 
+/** One of `localhost` was loaded into the node: never pulled, as whatever answers there by HTTP would be asked for it. */
+export function imageFields(image: string): { readonly image: string; readonly imagePullPolicy?: 'Never' } {
+  return image.startsWith('localhost/') ? { image, imagePullPolicy: 'Never' } : { image };
+}
+
 /** Of each container of ours; what it writes, it keeps in the cluster's API. */
 export const CONTAINER = {
   resources: AGENT_RESOURCES,

@@ -10,7 +10,7 @@ import {
   type ImportManifestInput,
   type KubernetesDocument,
 } from './import-manifest-names.js';
-import { CONTAINER, DNS_PORTS, POD } from './import-manifest-pods.js';
+import { CONTAINER, DNS_PORTS, POD, imageFields } from './import-manifest-pods.js';
 import {
   agentAnnotations,
   agentEnvironment,
@@ -132,7 +132,7 @@ function container(input: ImportManifestInput): Record<string, unknown> {
   const probe = (path: string) => ({ httpGet: { ...health.probe, path, port: 'health' }, timeoutSeconds: 3 });
   return {
     name: 'agent',
-    image: input.image,
+    ...imageFields(input.image),
     env: Object.entries(environment(input)).map(([name, value]) => ({ name, value })),
     ports: [
       { name: 'health', containerPort: health.port, protocol: 'TCP' },

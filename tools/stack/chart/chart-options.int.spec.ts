@@ -274,10 +274,14 @@ it('has no file for a master key that is in a KMS alone', async () => {
   expect(filesOf(inKms)).toEqual(['nats.seed', 'database.url']);
 });
 
-it('takes images without a digest where nodes ask nobody for them, and only with NATS and Postgres brought along', async () => {
+it('takes images of the nodes without a digest, asks nobody for them, and only with NATS and Postgres brought along', async () => {
   const values = { bundled: { localImages: true }, images: { api: 'localhost/fairlead/api:1' } };
   const resources = await resourcesOf('single', values);
-  expect(podOf(resources, 'fairlead-api').containers[0].image).toBe('localhost/fairlead/api:1');
+  expect(podOf(resources, 'fairlead-api').containers[0]).toMatchObject({
+    image: 'localhost/fairlead/api:1',
+    imagePullPolicy: 'Never',
+  });
+  expect(podOf(resources, 'fairlead-keys').containers[0].imagePullPolicy).toBe('IfNotPresent');
   expect(settingsOf(resources)['FAIRLEAD_INSECURE_IMAGE_TAGS']).toBe('true');
   const elsewhere = { ...values, images: { api: 'docker.io/fairlead/api:1' } };
   expect(await renderChart('single', elsewhere)).toMatchObject({ code: 1 });

@@ -303,6 +303,21 @@ it.each([
     { api: { extraVolumeMounts: [{ name: 'x', mountPath: '/run/fairlead/' }] } },
     'api.extraVolumeMounts.0.mountPath',
   ],
+  [
+    'code that the linker loads before ours',
+    { api: { extraVolumeMounts: [{ name: 'x', mountPath: '/etc' }] } },
+    'api.extraVolumeMounts.0.mountPath',
+  ],
+  [
+    'what OpenSSL is told',
+    { keys: { extraVolumeMounts: [{ name: 'x', mountPath: '/etc/ssl/openssl.cnf' }] } },
+    'keys.extraVolumeMounts.0.mountPath',
+  ],
+  [
+    'compiled code in the place of ours',
+    { api: { extraEnv: [{ name: 'NODE_COMPILE_CACHE', value: '/tmp' }] } },
+    'api.extraEnv.0.name',
+  ],
   ['another program', { api: { extraEnv: [{ name: 'PATH', value: '/tmp' }] } }, 'api.extraEnv.0.name'],
   [
     "a collector's password for one process",

@@ -34,6 +34,7 @@ export const GIVEN = {
 export interface Container {
   readonly name: string;
   readonly image: string;
+  readonly imagePullPolicy?: string;
   readonly args?: readonly string[];
   readonly env?: readonly { readonly name: string; readonly value?: string }[];
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];

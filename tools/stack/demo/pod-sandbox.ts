@@ -1,5 +1,5 @@
 import { chownSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, isAbsolute, join } from 'node:path';
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
 import { StackError } from '../errors.js';
@@ -115,10 +115,13 @@ async function writeVolumes(
   return mounts;
 }
 
+/** A path that is not below a mount is one of this machine, which the pod has not. */
 function toRealPath(value: string, mounts: ReadonlyMap<string, string>): string {
   for (const [mountPath, folder] of mounts) {
     if (value === mountPath || value.startsWith(`${mountPath}/`)) return folder + value.slice(mountPath.length);
   }
+  if (isAbsolute(value.replace(/^file:/, '')))
+    throw new StackError(`the agent's Deployment names ${value}, which none of its volumes has`);
   return value;
 }
 

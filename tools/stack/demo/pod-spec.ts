@@ -6,11 +6,18 @@ export const NAMESPACE = 'fairlead-system';
 export const DEPLOYMENT = 'fairlead-agent';
 export const IDENTITY_SECRET = 'fairlead-agent-identity';
 
+/** What manifests set. Whoever may change the Deployment in the cluster must not run other code on this machine. */
+const VARIABLE = /^(FAIRLEAD_[A-Z_]+|OTEL_EXPORTER_OTLP_ENDPOINT|HTTPS_PROXY|NO_PROXY)$/;
 /** Values only: anything that needs more of a kubelet (`valueFrom`) fails here and not somewhere in the agent. */
-const Variable = z.object({ name: z.string(), value: z.string() });
+const Variable = z.object({ name: z.string().regex(VARIABLE), value: z.string() });
+/** A DNS subdomain, and so no option of kubectl: kube-apiservers take any text here. */
+const SecretName = z
+  .string()
+  .max(253)
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
 const Volume = z.object({
   name: z.string(),
-  secret: z.object({ secretName: z.string(), optional: z.boolean().optional(), defaultMode: z.int().default(0o644) }),
+  secret: z.object({ secretName: SecretName, optional: z.boolean().optional(), defaultMode: z.int().default(0o644) }),
 });
 const Container = z.object({
   env: z.array(Variable).default([]),
@@ -31,7 +38,11 @@ const SecretData = z.object({ data: z.record(z.string(), z.string()).default({})
 /** The pod that the cluster's API server has on file for the agent; null before the manifest was applied. */
 export async function readAgentPod(cluster: AdminKubectl): Promise<PodSpec | null> {
   const deployment = await readObject(cluster, 'deployment', DEPLOYMENT);
-  if (deployment === null) return null;
+  return deployment === null ? null : podSpecOf(deployment);
+}
+
+/** The pod of the agent's Deployment. `StackError` for one that is not as a manifest of ours makes it: whoever may change it there has written it. */
+export function podSpecOf(deployment: unknown): PodSpec {
   const parsed = Deployment.safeParse(deployment);
   if (parsed.success) return parsed.data.spec.template.spec;
   const problems = z.prettifyError(parsed.error);
@@ -48,6 +59,6 @@ export async function readAgentSecret(cluster: AdminKubectl, name: string): Prom
 
 async function readObject(cluster: AdminKubectl, kind: 'deployment' | 'secret', name: string): Promise<unknown> {
   const where = ['--namespace', NAMESPACE, '--ignore-not-found', '-o', 'json'];
-  const text = await adminKubectl(cluster, ['get', kind, name, ...where]);
+  const text = await adminKubectl(cluster, ['get', `${kind}/${name}`, ...where]);
   return text === '' ? null : JSON.parse(text);
 }
