@@ -29,6 +29,8 @@ export async function whileAsked(
   const args = [...where, process.execPath, MAIN, JSON.stringify(load)];
   const program = spawn(nsenter, args, { stdio: ['pipe', 'pipe', 'pipe'] });
   const said = Promise.all([text(program.stdout), text(program.stderr), once(program, 'close')]);
+  // One that cannot be started is told below, once what happens has.
+  said.catch(() => undefined);
   try {
     await happens();
   } finally {

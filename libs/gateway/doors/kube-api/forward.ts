@@ -39,8 +39,10 @@ export interface Exchange {
   readonly tunnels: TunnelPool;
   /** Bodies, counted up as they go. */
   readonly bytes: { up: number; down: number };
-  /** Ends the request as long as the answer has not begun; later, breaks it off because this replica leaves. */
+  /** Ends the request as long as the answer has not begun. */
   readonly signal: AbortSignal;
+  /** Breaks off an answer that has begun, as this replica leaves. */
+  readonly leaving: AbortSignal;
 }
 
 /**
@@ -48,7 +50,7 @@ export interface Exchange {
  * status when the answer is complete, and rejects when it could not begin (the caller then answers) or broke off.
  */
 export async function forward(exchange: Exchange): Promise<number> {
-  const { incoming, outgoing, admission, bytes, passage, signal } = exchange;
+  const { incoming, outgoing, admission, bytes, passage, leaving } = exchange;
   const { answer, upstream } = await ask(exchange);
   passage.span.event('answered');
   passage.connected(upstreamMs(answer.rawHeaders));
@@ -58,14 +60,14 @@ export async function forward(exchange: Exchange): Promise<number> {
     const mayJustEnd = endsAnywhere(incoming, target, answer);
     const tunnel = upstream.socket;
     const { requestId } = passage;
-    signal.addEventListener('abort', () => upstream.destroy());
+    leaving.addEventListener('abort', () => upstream.destroy());
     const status = await passAnswer(
       answer,
       outgoing,
       { below, requestId },
       {
-        justEnds: () => mayJustEnd && (signal.aborted || lostItsWay(tunnel)),
-        breakOff: () => (signal.aborted ? breakOffLeaving(outgoing, signal.reason) : breakOff(outgoing)),
+        justEnds: () => mayJustEnd && (leaving.aborted || lostItsWay(tunnel)),
+        breakOff: () => (leaving.aborted ? breakOffLeaving(outgoing, leaving.reason) : breakOff(outgoing)),
       },
     );
     await whenSent(incoming, upstream);

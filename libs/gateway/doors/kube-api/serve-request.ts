@@ -57,15 +57,15 @@ async function carry(
   const { directory, pool, statements } = context;
   const admission = admitRequest(context, passage, incoming, host);
   const bytes = { up: 0, down: 0 };
-  const ending = new AbortController();
-  passage.register({ bytes: () => bytes, ...inRegistry(directory, admission, incoming, outgoing, ending) });
+  const ends = { ending: new AbortController(), leaving: new AbortController() };
+  passage.register({ bytes: () => bytes, ...inRegistry(directory, admission, incoming, outgoing, ends) });
   const statement = await carriedStatement(statements, incoming.rawHeaders, admission);
   const onRecord = passage.letGo();
   if (onRecord) await onRecord;
   if (outgoing.destroyed) throw new FairleadError('TUNNEL_RESET', 'the client went away');
   const tunnels = pool.poolFor(admission.cluster, identityAtAgent(admission, statement), statement);
-  const { signal } = ending;
-  const status = await forward({ incoming, outgoing, admission, passage, tunnels, bytes, signal });
+  const [signal, leaving] = [ends.ending.signal, ends.leaving.signal];
+  const status = await forward({ incoming, outgoing, admission, passage, tunnels, bytes, signal, leaving });
   return { kind: 'answered', status };
 }
 
@@ -138,7 +138,7 @@ function inRegistry(
   admission: Admission,
   incoming: DoorRequest,
   outgoing: DoorResponse,
-  ending: AbortController,
+  { ending, leaving }: Readonly<Record<'ending' | 'leaving', AbortController>>,
 ): Omit<Registered, 'bytes'> {
   return {
     subject: () => subjectOfRequest(incoming.method ?? '', admission),
@@ -154,7 +154,7 @@ function inRegistry(
     leave: (cause) => {
       // HTTP/1.1 has no words for an answer that is not whole; one that has not begun may still come by another way.
       if (!outgoing.headersSent || incoming.httpVersionMajor < 2) return false;
-      ending.abort(cause);
+      leaving.abort(cause);
       return true;
     },
   };
