@@ -178,7 +178,7 @@ async function writeValues(
     names: { api: NODE_ADDRESS, gateways },
     // What the Service of the kube-apiserver becomes before a policy sees it.
     networkPolicies: { kubeApiserver: { ports: [443, kubePort] } },
-    bundled: { localImages: true, postgresUser: POSTGRES_USER, storage: { storageClass: 'on-the-node' } },
+    bundled: { localImages: true, postgresUser: POSTGRES_USER, storage: { storageClassName: 'on-the-node' } },
     ...more,
   };
   await writeFile(path, JSON.stringify(values));

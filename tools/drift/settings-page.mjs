@@ -18,6 +18,12 @@ export function staleSettings() {
   return fresh === null || readFileSync(PAGE, 'utf8') === fresh ? [] : [`${PAGE} is out of date: run npm run generate`];
 }
 
+/** Names of the settings of one app, sorted; null without git. */
+export function settingNames(app) {
+  const [config] = trackedFiles(`apps/${app}/config.ts`);
+  return config === undefined ? null : [...new Set(settingsOf(config).map(({ name }) => name))].toSorted();
+}
+
 function settingsPage() {
   const configs = trackedFiles('apps/*/config.ts');
   const parts = configs.flatMap((file) => {

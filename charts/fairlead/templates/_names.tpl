@@ -17,7 +17,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $image := index $root.Values.images $name | default "" -}}
 {{- $local := and $root.Values.bundled.enabled $root.Values.bundled.localImages (regexMatch "^localhost/[a-z0-9._/-]+:[A-Za-z0-9._-]+$" $image) -}}
 {{- if not (or $local (regexMatch "^[a-z0-9][a-z0-9./:_-]*@sha256:[0-9a-f]{64}$" $image)) -}}
-{{- fail (printf "images.%s is %q, which has no digest. Nothing is rendered until it is named as REPOSITORY@sha256:<64 hex digits>: whoever can push a tag would run in the control plane (docs/adr/0032-images-by-digest.md)%s" $name $image (ternary ". An image of the node itself is taken by a tag with --set bundled.localImages=true, where the chart brings NATS and Postgres" "" (hasPrefix "localhost/" $image))) -}}
+{{- fail (printf "images.%s is %q, which has no digest. Nothing is rendered until it is named as REPOSITORY@sha256:<64 hex digits>: whoever can push a tag would run in the control plane (docs/adr/0032-images-by-digest.md)%s" $name $image (ternary ". One that was loaded into the nodes is taken as localhost/NAME:TAG, with --set bundled.localImages=true" "" $root.Values.bundled.enabled)) -}}
 {{- end -}}
 {{- $image -}}
 {{- end }}
@@ -90,14 +90,45 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 {{- end }}
 {{- end }}
 
-{{/* What one process may not be given: a view for whoever comes. What the chart makes itself, fairlead.env refuses. */}}
+{{/* What processes may not be told. What the chart makes itself, fairlead.settings and fairlead.env refuse. */}}
 {{- define "fairlead.checkEnv" -}}
-{{- range $role := keys (include "fairlead.table" . | fromJson).services | sortAlpha }}
+{{- $services := (include "fairlead.table" . | fromJson).services }}
+{{- $known := list }}
+{{- range $services }}{{ $known = concat $known .settings }}{{ end }}
+{{- range $name, $value := .Values.settings }}
+{{- include "fairlead.checkName" (list (printf "settings.%s" $name) $name $known) }}
+{{- if regexMatch "^(FAIRLEAD_MASTER_KEY|OTEL_.*HEADERS)$" $name }}
+{{- fail (printf "settings.%s holds a secret, and settings are no place for one: name a Secret in <process>.extraEnv, as valueFrom" $name) }}
+{{- end }}
+{{- if eq $name "FAIRLEAD_DEBUG_VIEW" }}
+{{- fail "settings.FAIRLEAD_DEBUG_VIEW shows users and targets to whoever comes to the health port: give it to one process, in <process>.extraEnv" }}
+{{- end }}
+{{- end }}
+{{- range $role, $row := $services }}
 {{- range (index $.Values $role).extraEnv }}
+{{- include "fairlead.checkName" (list (printf "%s.extraEnv: %s" $role .name) .name $row.settings) }}
+{{- if and (regexMatch "^(FAIRLEAD_MASTER_KEY|OTEL_.*HEADERS)$" .name) (hasKey . "value") }}
+{{- fail (printf "%s.extraEnv: %s holds a secret, and values are no place for one: name a Secret, as valueFrom" $role .name) }}
+{{- end }}
 {{- if and (eq .name "FAIRLEAD_DEBUG_VIEW") (not $.Values.networkPolicies.health.peers) }}
 {{- fail (printf "%s.extraEnv: FAIRLEAD_DEBUG_VIEW shows users and targets to whoever comes to the health port, and networkPolicies.health.peers lets everybody come: name who may first" $role) }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* (list WHERE NAME KNOWN): whether a process may be told this, whatever it says; KNOWN are the settings that are read there. */}}
+{{- define "fairlead.checkName" -}}
+{{- $where := index . 0 -}}
+{{- $name := index . 1 -}}
+{{- if contains "_INSECURE_" $name }}
+{{- fail (printf "%s switches a protection off: the chart takes no such setting" $where) }}
+{{- end }}
+{{- if regexMatch "^NODE_TLS_REJECT_UNAUTHORIZED$|^(LD|OPENSSL)_|^(PATH|NODE_PATH|NODE_COMPILE_CACHE|GLIBC_TUNABLES)$" $name }}
+{{- fail (printf "%s has a process run other code, or believe whoever answers: the chart takes no such variable" $where) }}
+{{- end }}
+{{- if and (hasPrefix "FAIRLEAD_" $name) (not (has $name (index . 2))) }}
+{{- fail (printf "%s: nothing reads that there; docs/settings.md lists what each process reads" $where) }}
 {{- end }}
 {{- end }}
 

@@ -241,7 +241,7 @@ it('warns who installs it where checkpoints of audit logs would not outlive the 
 it('gives one process more settings, files and ways out', async () => {
   const resources = await resourcesOf('production', {
     keys: {
-      extraEnv: [{ name: 'FAIRLEAD_X', value: 'y' }],
+      extraEnv: [{ name: 'FAIRLEAD_VAULT_URL', value: 'https://vault:8200' }],
       extraVolumes: [{ name: 'token', secret: { secretName: 'vault-token' } }],
       extraVolumeMounts: [{ name: 'token', mountPath: '/run/vault' }],
       extraEgress: [{ to: [{ podSelector: { matchLabels: { app: 'vault' } } }], ports: [{ port: 8200 }] }],
@@ -250,7 +250,7 @@ it('gives one process more settings, files and ways out', async () => {
   const pod = podOf(resources, 'fairlead-keys');
   const migrate = pod.initContainers!.find(({ name }) => name === 'migrate');
   for (const container of [pod.containers[0], migrate]) {
-    expect(container?.env).toContainEqual({ name: 'FAIRLEAD_X', value: 'y' });
+    expect(container?.env).toContainEqual({ name: 'FAIRLEAD_VAULT_URL', value: 'https://vault:8200' });
     expect(container?.volumeMounts).toContainEqual({ name: 'token', mountPath: '/run/vault' });
   }
   expect(resourceOf(resources, 'NetworkPolicy', 'keys-extra')?.spec?.['egress']).toMatchObject([

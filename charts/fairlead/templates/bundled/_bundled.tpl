@@ -17,7 +17,7 @@
 - metadata: {name: data}
   spec:
     accessModes: [ReadWriteOnce]
-    {{- with .Values.bundled.storage.storageClass }}
+    {{- with .Values.bundled.storage.storageClassName }}
     storageClassName: {{ . | quote }}
     {{- end }}
     resources: {requests: {storage: {{ .Values.bundled.storage.size }}}}
