@@ -394,7 +394,9 @@ describe('cluster', () => {
     expect(parse(manifest.out)).toMatchObject({ kind: 'Namespace' });
     const link = await fairlead(['cluster', 'import', 'demo', '--link']);
     expect(link.out).toMatch(new RegExp(`^${scene.api.url}/import/[\\w-]{43}\n`));
-    expect(link.out).toContain(`curl -fsS --cacert ${scene.caFile} ${scene.api.url}/import/`);
+    expect(link.out).toContain(
+      `with ${scene.caFile} sent along as root.pem:\ncurl -fsS --cacert root.pem ${scene.api.url}/import/`,
+    );
     const json = await fairlead(['cluster', 'import', 'demo', '--link', '-o', 'json']);
     expect(JSON.parse(json.out)).toMatchObject({
       url: expect.any(String) as string,

@@ -20,10 +20,12 @@ const LEAST_MEMORY = 96 * UNITS.Mi;
 const MOST_MEMORY = 64 * UNITS.Gi;
 const MOST_CPU = 64;
 
+/** YAML has a number where no unit is written. */
+const Quantity = z.coerce.string();
 const CPU = 'write cores as 500m or 0.5, up to 64';
-const Cpu = z.string().refine((text) => cores(text) > 0 && cores(text) <= MOST_CPU, CPU);
+const Cpu = Quantity.refine((text) => cores(text) > 0 && cores(text) <= MOST_CPU, CPU);
 const MEMORY = 'write bytes as 256Mi or 1Gi, 96Mi to 64Gi';
-const Memory = z.string().refine((text) => bytes(text) >= LEAST_MEMORY && bytes(text) <= MOST_MEMORY, MEMORY);
+const Memory = Quantity.refine((text) => bytes(text) >= LEAST_MEMORY && bytes(text) <= MOST_MEMORY, MEMORY);
 
 export const Quantities = z.strictObject({ cpu: Cpu.optional(), memory: Memory.optional() });
 

@@ -51,6 +51,12 @@ describe('manifest values', () => {
     expect(ManifestValues.parse({})).toEqual({});
   });
 
+  it('may have amounts without a unit as numbers, as YAML reads them', () => {
+    const { resources } = ManifestValues.parse({ resources: { limits: { cpu: 0.5, memory: 1_073_741_824 } } });
+    expect(resources).toEqual({ limits: { cpu: '0.5', memory: '1073741824' } });
+    expect(refusal({ resources: { limits: { cpu: Number.NaN } } })).not.toBe('accepted');
+  });
+
   it.each([
     [{ hostPath: '/' }, ': there is no hostPath here; allowed are namespace, imagePullSecrets, nodeSelector'],
     [{ securityContext: { privileged: true } }, ': there is no securityContext here'],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { endpointsOnlyHere } from './cluster-import.js';
+import { endpointsOnlyHere, linkLines } from './cluster-import.js';
 
 it.each([
   ['gateway-a:7444,gateway-b:7444', ['gateway-a:7444', 'gateway-b:7444']],
@@ -15,4 +15,12 @@ it.each([
 
 it('an older manifest, that says none in this form, is not warned of', () => {
   expect(endpointsOnlyHere('kind: Namespace\n')).toEqual([]);
+});
+
+it('a link is for somebody who has none of the files here', () => {
+  const link = { url: 'https://fairlead.example.com/import/x', expiresAt: '2026-11-29T10:00:00Z' };
+  const own = linkLines(link, { certificateAuthority: 'PEM', certificateAuthorityFile: '/home/me/root.pem' });
+  expect(own.at(-1)).toBe('curl -fsS --cacert root.pem https://fairlead.example.com/import/x | kubectl apply -f -');
+  expect(own.at(-2)).toContain('/home/me/root.pem sent along as root.pem');
+  expect(linkLines(link, {}).at(-1)).toBe('kubectl apply -f https://fairlead.example.com/import/x');
 });

@@ -92,8 +92,20 @@ function isOnlyHere(endpoint: string): boolean {
 /** What `--link` prints. The server's words: they go to a terminal, and from there into a shell. */
 export function linkLines(link: { readonly url: string; readonly expiresAt: string }, login: LinkLogin): string[] {
   const [url, expiresAt] = [oneLine(link.url), oneLine(link.expiresAt)];
-  const apply = login.certificateAuthority
-    ? `curl -fsS --cacert ${shellWord(login.certificateAuthorityFile ?? 'ROOT.pem')} ${shellWord(url)} | kubectl apply -f -`
-    : `kubectl apply -f ${shellWord(url)}`;
-  return [url, '', `# works once, until ${expiresAt}; in the cluster to import:`, apply];
+  if (!login.certificateAuthority) {
+    return [
+      url,
+      '',
+      `# works once, until ${expiresAt}; in the cluster to import:`,
+      `kubectl apply -f ${shellWord(url)}`,
+    ];
+  }
+  const root = login.certificateAuthorityFile;
+  const along = root === undefined ? 'the root of this server' : oneLine(root);
+  return [
+    url,
+    '',
+    `# works once, until ${expiresAt} (410: it was used, or has ended); in the cluster to import, with ${along} sent along as root.pem:`,
+    `curl -fsS --cacert root.pem ${shellWord(url)} | kubectl apply -f -`,
+  ];
 }

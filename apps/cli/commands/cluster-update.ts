@@ -118,7 +118,7 @@ function leftOver(before: Cluster, after: Cluster): string[] {
     ...(namespace === namespaceOf(after)
       ? []
       : [
-          'it enrols anew in its new namespace; once it is online, remove the old one:',
+          `it enrols anew in its new namespace; once its pods are ready there (kubectl --namespace ${namespaceOf(after)} rollout status deployment/fairlead-agent), remove the old one:`,
           `  kubectl delete namespace ${namespace}`,
         ]),
     ...(before.gitops && !after.gitops

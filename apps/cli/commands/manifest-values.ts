@@ -44,7 +44,7 @@ async function readValues(file: string): Promise<Record<string, unknown>> {
   const document = parseDocument(text);
   const [error] = document.errors;
   const how = 'write it as in docs/your-own-cluster.md';
-  if (error) throw usage(`${file} is no YAML: ${error.message.split('\n')[0]}`, how);
+  if (error) throw usage(`${file} is no YAML: ${error.message.split('\n')[0]?.replace(/:$/, '')}`, how);
   const values: unknown = document.toJS({ maxAliasCount: 20 });
   if (values === null) return {};
   if (typeof values !== 'object' || Array.isArray(values)) throw usage(`${file} is no mapping of values`, how);
@@ -61,7 +61,11 @@ async function readBounded(file: string): Promise<string> {
     }
     if (size <= MAX_BYTES) return buffer.toString('utf8', 0, size);
   } catch (error) {
-    throw usage(`cannot read ${file}: ${messageOf(error)}`, 'name a YAML file with --values');
+    // Node's own words end with the path.
+    throw usage(
+      `cannot read ${file}: ${messageOf(error).replace(/, \w+ '.*'$/, '')}`,
+      'name a YAML file with --values',
+    );
   }
   throw usage(`${file} has more than ${MAX_BYTES} bytes`, 'name a YAML file with --values');
 }

@@ -63,7 +63,7 @@ function judgeTokens({ cluster: { name }, tokens }: KnownFacts): Finding[] {
       'token',
       id,
       `it is unused, and good until ${expiresAt}: whoever comes with it replaces the agent`,
-      `apply its manifest, or: fairlead token revoke ${name} ${id}`,
+      `fairlead token revoke ${name} ${id}, unless its manifest is still to be applied; an agent that has its identity needs none`,
     ),
   );
 }

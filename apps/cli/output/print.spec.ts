@@ -30,8 +30,9 @@ describe('what people see', () => {
     const comment = '# works once, until 2026 rm -rf /?; in the cluster to import:';
     expect(linkLines(link, {}).slice(1)).toEqual(['', comment, `kubectl apply -f ${word}`]);
     expect(linkLines(link, {})[0]).not.toContain('\u001b');
-    const byRoot = linkLines(link, { certificateAuthority: 'PEM', certificateAuthorityFile: "it's.pem" });
-    expect(byRoot.at(-1)).toBe(String.raw`curl -fsS --cacert 'it'\''s.pem' ${word} | kubectl apply -f -`);
+    const byRoot = linkLines(link, { certificateAuthority: 'PEM', certificateAuthorityFile: 'it\n.pem\u0007' });
+    expect(byRoot.at(-1)).toBe(`curl -fsS --cacert root.pem ${word} | kubectl apply -f -`);
+    expect(byRoot.at(-2)).toMatch(/, with it .pem\? sent along as root.pem:$/);
   });
 
   it('tells what to do next, and the exit status', () => {

@@ -28,7 +28,7 @@ const BROKE_OFF: Explanation = { what: 'the connection broke off', next: 'try ag
 const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   ECONNREFUSED: {
     what: 'nothing listens there',
-    next: 'check the address, and that a process of Fairlead runs there',
+    next: 'check the address, and that Fairlead runs there and listens to other machines (Docker Compose: FAIRLEAD_BIND)',
     mayPass: true,
   },
   EHOSTUNREACH: { what: 'there is no way to that host', next: 'check the address and your network', mayPass: true },

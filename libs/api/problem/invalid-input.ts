@@ -29,11 +29,19 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
   );
 }
 
-/** Of a key in a map zod itself says only that it is not valid. */
+/** Of a key in a map zod itself says only that it is not valid; of what is missing, that it is undefined. */
 function messageOfIssue(issue: z.core.$ZodIssue): string {
   const [first] = issue.code === 'invalid_key' ? issue.issues : [];
-  return first?.message ?? issue.message;
+  if (first) return first.message;
+  const [, expected, received] = /^Invalid input: expected (\w+), received (\w+)$/.exec(issue.message) ?? [];
+  if (received === 'undefined') return 'is missing';
+  if (expected === 'string' && received !== undefined && UNQUOTED.has(received))
+    return `has to be a text, and is a ${received}: in YAML, write it in quotes`;
+  return issue.message;
 }
+
+/** What YAML makes of texts without quotes. */
+const UNQUOTED = new Set(['number', 'boolean']);
 
 const NOT_KEPT = /[\0\p{Surrogate}]/u;
 
