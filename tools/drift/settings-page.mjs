@@ -21,7 +21,9 @@ export function staleSettings() {
 /** Names of the settings of one app, sorted; null without git. */
 export function settingNames(app) {
   const [config] = trackedFiles(`apps/${app}/config.ts`);
-  return config === undefined ? null : [...new Set(settingsOf(config).map(({ name }) => name))].toSorted();
+  return config === undefined
+    ? null
+    : [...new Set(settingsOf(config).map(({ name }) => name))].toSorted((a, b) => a.localeCompare(b, 'en'));
 }
 
 function settingsPage() {
