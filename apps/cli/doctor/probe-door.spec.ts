@@ -47,6 +47,17 @@ async function refusedWith(code: string, status: number, cluster: Cluster = demo
   return probeDoor(cluster, door, asking, () => performance.now());
 }
 
+it.each(['AGENT_OFFLINE', 'AGENT_RECONNECTING', 'NO_SESSION'])(
+  '%s names what is printed of the cluster',
+  async (code) => {
+    const offline = await refusedWith(code, 503);
+    expect(offline).toMatchObject({ ok: false, remedy: expect.stringMatching(/^see presence, above; /) as string });
+    // Of this one there is no word about presence.
+    const { remedy } = await refusedWith(code, 503, { ...demo, enrolledAt: null, generation: 0 });
+    expect(remedy).toBe('no agent has enrolled yet: do what it says under enrolment, above');
+  },
+);
+
 it('says how to log in where the token is not taken', async () => {
   const { remedy } = await refusedWith('UNAUTHENTICATED', 401);
   expect(remedy).toBe('fairlead login --server https://api --token-file FILE');

@@ -74,7 +74,7 @@ function remedyFor(cluster: Cluster, status: number, code: string | undefined, h
     case 'AGENT_OFFLINE':
     case 'AGENT_RECONNECTING':
     case 'NO_SESSION':
-      return `see presence; if the cluster is online, this replica cannot reach the one that is linked: docs/runbooks/cluster-offline.md`;
+      return whereNobodyIsLinked(cluster);
     case 'TARGET_UNREACHABLE':
       return `the agent cannot reach its API server; ${REMEDIES.askAgent(cluster)}`;
     case 'DRAINING':
@@ -84,4 +84,10 @@ function remedyFor(cluster: Cluster, status: number, code: string | undefined, h
         ? REMEDIES.askAgent(cluster)
         : `look at the log of this replica, for cluster ${cluster.name} and the code ${code}`;
   }
+}
+
+/** Names what is printed before: of a cluster that nobody enrolled in, nothing is said about presence. */
+function whereNobodyIsLinked({ enrolledAt }: Cluster): string {
+  if (enrolledAt === null) return 'no agent has enrolled yet: do what it says under enrolment, above';
+  return 'see presence, above; if the cluster is online, this replica cannot reach the one that is linked: docs/runbooks/cluster-offline.md';
 }
