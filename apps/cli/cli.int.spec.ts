@@ -52,11 +52,24 @@ describe('login', () => {
     const refused = await fairlead(args, { stdin: 'a-wrong-but-plausible-token' });
     expect(refused.status).toBe(1);
     expect(refused.err).toBe(
-      `error: ${scene.api.url} refuses the token: the token is not known\nnext: fairlead login --server ${scene.api.url}\n`,
+      `error: ${scene.api.url} refuses the token: the token is not known\nnext: fairlead login --server ${scene.api.url} --ca-file ${scene.caFile} --token-file FILE\n`,
     );
     await expect(stat(scene.home)).rejects.toThrow('ENOENT');
     expect(await fairlead(args, { stdin: 'short' })).toMatchObject({ status: 2 });
     expect(await fairlead(args, { stdin: '' })).toMatchObject({ status: 2 });
+  });
+
+  it('says of a token that was replaced how to log in, in a command that works without a terminal', async () => {
+    const { token } = scene.api.script;
+    await logIn();
+    const stored = `${scene.home}/config.json`;
+    await writeFile(stored, (await readFile(stored, 'utf8')).replace(token, 'the-token-of-before'));
+    const { err } = await fairlead(['cluster', 'list']);
+    const next = /\nnext: fairlead (login .* --token-file )FILE\n$/.exec(err)?.[1];
+    expect(next).toBeDefined();
+    const file = scene.scratch.file('new.token');
+    await writeFile(file, token);
+    expect(await fairlead([...next!.trim().split(' '), file])).toMatchObject({ status: 0 });
   });
 
   it('takes only a plain https URL', async () => {

@@ -1,7 +1,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
-import { Client, escapeIdentifier, escapeLiteral } from 'pg';
-import { databaseConnection, type DatabaseServer } from './database-server.js';
+import { escapeIdentifier, escapeLiteral, type Client } from 'pg';
+import { overConnections } from './provision-connections.js';
 
 const SCRAM_ITERATIONS = 4096;
 
@@ -22,12 +22,17 @@ export interface ProvisionDatabaseOptions {
   readonly services: readonly ServiceAccount[];
   /** As in `DatabaseServer`. */
   readonly caFile?: string | undefined;
+  /** For connecting, and for each statement; default 10,000. */
+  readonly timeoutMs?: number;
 }
 
 /**
  * Creates the database, and for each service a role and a schema that only this role can use. May be repeated: it sets the
- * passwords to those given. Throws INVALID_ARGUMENT for a name that is not a plain identifier, and for a URL or CA file that
- * `databaseConnection` refuses.
+ * passwords to those given. One connection does where the URL names that database, which exists then; else a second one, as
+ * Postgres makes a database from another one only, and schemas only from within.
+ *
+ * Throws INVALID_ARGUMENT for a name that is not a plain identifier, and for a URL or CA file that `databaseConnection` refuses;
+ * else as `overConnections`.
  */
 export async function provisionDatabase(adminUrl: string, options: ProvisionDatabaseOptions): Promise<void> {
   const database = options.database ?? 'fairlead';
@@ -39,10 +44,13 @@ export async function provisionDatabase(adminUrl: string, options: ProvisionData
       throw new FairleadError('INVALID_ARGUMENT', `the password of ${service} needs 16 or more ASCII characters`);
     }
   }
-  const { services, caFile } = options;
-  await withClient({ url: adminUrl, caFile }, (client) => createDatabaseAndRoles(client, database, services));
-  const url = withDatabase(adminUrl, database);
-  await withClient({ url, caFile }, (client) => createSchemas(client, services));
+  const { services, caFile, timeoutMs = TIMEOUT_MS } = options;
+  await overConnections({ caFile, timeoutMs }, async (connect) => {
+    const first = await connect(adminUrl);
+    if (await isWithin(first, database)) return prepareWithin(first, database, services);
+    await createDatabase(first, database);
+    return prepareWithin(await connect(withDatabase(adminUrl, database)), database, services);
+  });
 }
 
 /** The URL that a service connects with. */
@@ -53,15 +61,26 @@ export function databaseUrl(adminUrl: string, account: ServiceAccount, database 
   return url.href;
 }
 
-async function createDatabaseAndRoles(
-  client: Client,
-  database: string,
-  services: readonly ServiceAccount[],
-): Promise<void> {
+async function isWithin(client: Client, database: string): Promise<boolean> {
+  const { rows } = await client.query<{ name: string }>('select current_database() as name');
+  return rows[0]?.name === database;
+}
+
+/** Under a lock, so that of two who provision at once one makes it, and the other finds it. */
+async function createDatabase(client: Client, database: string): Promise<void> {
+  await client.query('select pg_advisory_lock($1)', [LOCK_KEY]);
   const existing = await client.query('select 1 from pg_database where datname = $1', [database]);
   if (existing.rowCount === 0) await client.query(`create database ${escapeIdentifier(database)}`);
+  // The connection outlives its use: see `overConnections`.
+  await client.query('select pg_advisory_unlock($1)', [LOCK_KEY]);
+}
+
+/** Under a lock of this database, which the end of the connection ends. */
+async function prepareWithin(client: Client, database: string, services: readonly ServiceAccount[]): Promise<void> {
+  await client.query('select pg_advisory_lock($1)', [LOCK_KEY]);
   await client.query(`revoke all on database ${escapeIdentifier(database)} from public`);
   for (const account of services) await createRole(client, database, account);
+  await createSchemas(client, services);
 }
 
 async function createRole(client: Client, database: string, { service, password }: ServiceAccount): Promise<void> {
@@ -82,26 +101,6 @@ async function createSchemas(client: Client, services: readonly ServiceAccount[]
     const role = escapeIdentifier(service);
     await client.query(`create schema if not exists ${role} authorization ${role}`);
     await client.query(`revoke all on schema ${role} from public`);
-  }
-}
-
-/** Runs under a lock of the server, so that two who provision at once do not trip over each other. */
-async function withClient(server: DatabaseServer, work: (client: Client) => Promise<void>): Promise<void> {
-  const { url, ssl } = databaseConnection(server);
-  const client = new Client({
-    connectionString: url,
-    ssl,
-    application_name: 'fairlead-provision',
-    connectionTimeoutMillis: TIMEOUT_MS,
-    query_timeout: TIMEOUT_MS,
-  });
-  await client.connect();
-  try {
-    await client.query('select pg_advisory_lock($1)', [LOCK_KEY]);
-    await work(client);
-  } finally {
-    // Ends the lock too.
-    await client.end();
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { SERVICE_NAMES } from '@fairlead/contracts';
-import { messageOf } from '@fairlead/errors';
+import { FairleadError, messageOf } from '@fairlead/errors';
 import { prepareDatabases } from './control-plane/databases.js';
 import { openStateDir } from './state/state-dir.js';
 
@@ -10,7 +10,11 @@ const USAGE = `Usage: node tools/stack/dist/provision-postgres.js --url-file FIL
 Creates the database on a Postgres of your own, and for each of ${SERVICE_NAMES.join(', ')} a role and a schema, or brings them up to
 date, as the administrator whose URL the file holds: postgres://USER:PASSWORD@HOST:PORT/postgres?sslmode=verify-full, checked
 against the CA in DIR. Leaves the URL of each service in DIR/secrets, with --address if they reach it elsewhere.
+May be repeated. It takes two connections at once, or one where the URL names the database itself (…/fairlead), which is there then.
 `;
+
+const PORT_FORWARD =
+  'Is that a kubectl port-forward? It ends with the first connection that is reset: start it anew if it is no longer there';
 
 process.exitCode = await main();
 
@@ -26,7 +30,8 @@ async function main(): Promise<number> {
     await prepareDatabases(state, readFileSync(urlFile, 'utf8').trim(), address);
     return 0;
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n`);
+    const isAway = error instanceof FairleadError && error.code === 'UNAVAILABLE';
+    process.stderr.write(`${messageOf(error)}${isAway ? `. ${PORT_FORWARD}` : ''}\n`);
     return 1;
   }
 }

@@ -5,6 +5,7 @@ import { connectNats } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase } from '@fairlead/persistence';
 import {
+  freePort,
   startNats,
   startPostgres,
   type NatsInfo,
@@ -94,6 +95,21 @@ it('provisions a Postgres, and leaves each service a URL that works', async () =
     expect(await database.query('select current_user as role')).toEqual([{ role: service }]);
     await database.destroy();
   }
+});
+
+it('says in one line which Postgres it does not reach, and what may have ended', async () => {
+  const urlFile = scratch.file('away.url');
+  const url = new URL(postgres.info.adminUrl);
+  const { password } = url;
+  const port = await freePort();
+  url.port = String(port);
+  writeFileSync(urlFile, url.href, { mode: 0o600 });
+  const { code, stderr } = await run('provision-postgres', '--url-file', urlFile, '--state-dir', stateDir);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(`cannot provision Postgres at 127.0.0.1:${port}: connect ECONNREFUSED`);
+  expect(stderr).toMatch(/ Is that a kubectl port-forward\? .* start it anew .*\n$/);
+  expect(stderr.trimEnd()).not.toMatch(/\n/);
+  expect(stderr).not.toContain(password);
 });
 
 it('says what is missing', async () => {

@@ -12,6 +12,7 @@ import {
 } from '../session/answers.js';
 import { allPages } from '../session/all-pages.js';
 import type { ApiClient } from '../session/api-client.js';
+import { logInAgain } from '../session/log-in-again.js';
 import type { Login } from '../session/login-store.js';
 import { clusterPath } from '../session/paths.js';
 import { VERSION } from '../version.js';
@@ -46,7 +47,8 @@ export async function* examine(io: Io, api: ApiClient, login: Login, name: strin
   const { probeDoor } = await import('./probe-door.js');
   const { doors, certificateAuthority } = facts.access;
   if (doors.length === 0) yield warned('door', name, 'the API names no door', 'set FAIRLEAD_DOORS for the API');
-  const target = { token: login.token, certificateAuthority, proxy: io.config.proxy };
+  const { proxy } = io.config;
+  const target = { token: login.token, certificateAuthority, proxy, logInAgain: logInAgain(login) };
   const probes = doors.map((door) => probeDoor(cluster, door, target, () => performance.now()));
   for (const probe of probes) yield await probe;
 }

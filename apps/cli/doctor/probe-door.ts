@@ -15,6 +15,11 @@ export interface Door {
   readonly url: string;
 }
 
+/** Whom doors are asked as, and what to do where they do not take it. */
+interface Asking extends Pick<Target, 'token' | 'certificateAuthority' | 'proxy'> {
+  readonly logInAgain: string;
+}
+
 const Version = z.object({ gitVersion: z.string() });
 /** Kubernetes' `meta/v1.Status`, with the causes that a gateway adds. */
 const Status = z.object({
@@ -23,12 +28,7 @@ const Status = z.object({
 });
 
 /** Asks the cluster's API server for its version through one door, as kubectl would. */
-export async function probeDoor(
-  cluster: Cluster,
-  door: Door,
-  target: Omit<Target, 'server'>,
-  nowMs: () => number,
-): Promise<Finding> {
+export async function probeDoor(cluster: Cluster, door: Door, target: Asking, nowMs: () => number): Promise<Finding> {
   const url = `${door.url.replace(/\/+$/, '')}/clusters/${cluster.name}/version`;
   const dispatcher = dispatcherFor(target);
   const beganMs = nowMs();
@@ -38,7 +38,7 @@ export async function probeDoor(
     const answer = await request(url, { dispatcher, headers, signal });
     const text = (await answer.body.text()).slice(0, MAX_BYTES);
     const tookMs = Math.round(nowMs() - beganMs);
-    if (answer.statusCode !== 200) return judgeRefusal(cluster, door, answer.statusCode, text);
+    if (answer.statusCode !== 200) return judgeRefusal(cluster, door, target, answer.statusCode, text);
     const version = Version.safeParse(parseJson(text));
     if (version.success) return found('door', door.name, `Kubernetes ${version.data.gitVersion}, in ${tookMs} ms`);
     const remedy = `something else answers at ${door.url}: check FAIRLEAD_DOORS of the API`;
@@ -51,14 +51,16 @@ export async function probeDoor(
   }
 }
 
-function judgeRefusal(cluster: Cluster, { name }: Door, status: number, text: string): Finding {
+function judgeRefusal(cluster: Cluster, { name }: Door, asking: Asking, status: number, text: string): Finding {
   const parsed = Status.safeParse(parseJson(text));
   if (!parsed.success) {
     return failed('door', name, `it answered ${status} and no Status`, 'check FAIRLEAD_DOORS of the API');
   }
   const { message, details } = parsed.data;
   const cause = (reason: string): string | undefined => details?.causes.find((each) => each.reason === reason)?.message;
-  return failed('door', name, message, remedyFor(cluster, status, cause('FairleadCode'), cause('FairleadHop')));
+  const code = cause('FairleadCode');
+  if (code === 'UNAUTHENTICATED') return failed('door', name, message, asking.logInAgain);
+  return failed('door', name, message, remedyFor(cluster, status, code, cause('FairleadHop')));
 }
 
 function remedyFor(cluster: Cluster, status: number, code: string | undefined, hop: string | undefined): string {
@@ -67,14 +69,12 @@ function remedyFor(cluster: Cluster, status: number, code: string | undefined, h
       if (status === 401)
         return 'the API server does not take the agent’s service account: apply the import manifest whole';
       return 'RBAC of that cluster does not allow it: look at the ClusterRoleBinding fairlead-admins there';
-    case 'UNAUTHENTICATED':
-      return 'log in again: fairlead login --server URL';
     case 'NOT_FOUND':
       return 'this replica does not know the cluster yet: is it connected to NATS? see its /readyz';
     case 'AGENT_OFFLINE':
     case 'AGENT_RECONNECTING':
     case 'NO_SESSION':
-      return `see presence; if the cluster is online, this replica cannot reach the one that is linked: docs/runbooks/cluster-offline.md`;
+      return whereNobodyIsLinked(cluster);
     case 'TARGET_UNREACHABLE':
       return `the agent cannot reach its API server; ${REMEDIES.askAgent(cluster)}`;
     case 'DRAINING':
@@ -84,4 +84,10 @@ function remedyFor(cluster: Cluster, status: number, code: string | undefined, h
         ? REMEDIES.askAgent(cluster)
         : `look at the log of this replica, for cluster ${cluster.name} and the code ${code}`;
   }
+}
+
+/** Names what is printed before: of a cluster that nobody enrolled in, nothing is said about presence. */
+function whereNobodyIsLinked({ enrolledAt }: Cluster): string {
+  if (enrolledAt === null) return 'no agent has enrolled yet: do what it says under enrolment, above';
+  return 'see presence, above; if the cluster is online, this replica cannot reach the one that is linked: docs/runbooks/cluster-offline.md';
 }

@@ -116,6 +116,19 @@ describe('each way a connection fails has words of its own', () => {
   });
 });
 
+it('a refused token is told how to log in as before, in one command', async () => {
+  const refuse: RequestListener = (_request, response) => {
+    response.writeHead(401).end(JSON.stringify({ detail: 'the token is not known', code: 'UNAUTHENTICATED' }));
+  };
+  const port = await serve(valid, refuse);
+  const again = `fairlead login --server https://127.0.0.1:${port}`;
+  expect(await told(port)).toMatchObject({ next: `${again} --token-file FILE` });
+  const certificateAuthorityFile = '/home/me/my root.pem';
+  expect(await told(port, { certificateAuthorityFile, issued: { issuer: { name: 'corporate' } } })).toMatchObject({
+    next: `${again} --ca-file '/home/me/my root.pem' --issuer corporate`,
+  });
+});
+
 describe('what may pass', () => {
   const away = { detail: 'gitops is away', code: 'UNAVAILABLE', next: 'try again' };
   const target = (port: number): Target => ({

@@ -4,6 +4,7 @@ import * as z from 'zod/mini';
 import { failure, isPassing, passing } from '../failure.js';
 import { explainConnection } from './explain-connection.js';
 import { directTransport, textOf } from './direct-transport.js';
+import { logInAgain, type KnownLogin } from './log-in-again.js';
 import { parseJson } from './parse-json.js';
 import type { Reaching, Transport } from './transport.js';
 
@@ -18,8 +19,8 @@ const PAUSES_MS = [500, 1_500];
 /** No attempt begins later. */
 const BUDGET_MS = 4_000;
 
-export interface Target extends Reaching {
-  readonly server: string;
+/** With what is known of the login, for who has to log in again. */
+export interface Target extends Reaching, KnownLogin {
   readonly token: string;
   /** Which tenant requests are about; default: the token's. */
   readonly tenant?: string | undefined;
@@ -128,7 +129,7 @@ async function send(target: Target, transport: Transport, path: string, options:
     throw explainConnection(target.server, error);
   });
   if (status >= 200 && status < 300) return text;
-  throw refusalOf(target.server, status, text, authenticated);
+  throw refusalOf(target, status, text, authenticated);
 }
 
 async function* streamedLines(
@@ -143,7 +144,7 @@ async function* streamedLines(
   const asked = { headers: { ...headers, accept, ...identifying(target) }, idleMs };
   const { status, body } = await (await transport).open(new URL(path, target.server), asked).catch(unreachable);
   if (status < 200 || status >= 300) {
-    throw refusalOf(target.server, status, await textOf(body, MAX_PROBLEM_BYTES).catch(unreachable), true);
+    throw refusalOf(target, status, await textOf(body, MAX_PROBLEM_BYTES).catch(unreachable), true);
   }
   // Loaded only here: kubectl waits for what `credential` loads.
   const { linesOf } = await import('./lines-of.js');
@@ -162,19 +163,20 @@ function identifying({ token, tenant }: Target): Record<string, string> {
   return { authorization: `Bearer ${token}`, ...(tenant === undefined ? {} : { 'fairlead-tenant': tenant }) };
 }
 
-function refusalOf(server: string, status: number, text: string, authenticated: boolean): FairleadError {
-  const problem = fromProblem(server, status, text, authenticated);
+function refusalOf(target: Target, status: number, text: string, authenticated: boolean): FairleadError {
+  const problem = fromProblem(target, status, text, authenticated);
   return PASSING_STATUSES.has(status) ? passing(problem) : problem;
 }
 
-function fromProblem(server: string, status: number, text: string, authenticated: boolean): FairleadError {
+function fromProblem(target: Target, status: number, text: string, authenticated: boolean): FairleadError {
+  const { server } = target;
   const problem = Problem.safeParse(bodyOf(text));
   if (!problem.success) return notFairlead(server, status);
   const { detail, code, next, requestId, problems = [] } = problem.data;
   const fields = problems.map(({ path, message }) => `${path.replace(/^(body|path)\./, '')}: ${message}`);
   const message = fields.length > 0 ? fields.join('; ') : detail;
   if (status === 401 && authenticated) {
-    return failure('UNAUTHENTICATED', `${server} refuses the token: ${message}`, `fairlead login --server ${server}`);
+    return failure('UNAUTHENTICATED', `${server} refuses the token: ${message}`, logInAgain(target));
   }
   const named = status >= 500 && requestId ? `${message} (request ${requestId})` : message;
   return failure(codeOf(code), named, next ?? 'try again');
