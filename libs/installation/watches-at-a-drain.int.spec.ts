@@ -57,13 +57,13 @@ async function logAndWatch({ gateway }: Replica): Promise<Record<'watch' | 'log'
   session.on('goaway', (code, _last, words) => words && told.push([code, words.toString()]));
   const closed = once(session, 'close');
   const log = session.request(asked(LOG)).on('error', () => undefined);
-  const whole = text(log).then(
-    () => log.rstCode === constants.NGHTTP2_NO_ERROR,
-    () => false,
+  const ended = text(log).then(
+    () => log.rstCode,
+    () => log.rstCode,
   );
   const watch = await text(session.request(asked(WATCH)));
   await closed;
-  return { watch, log: (await whole) ? 'ended as if it were whole' : 'ended before it was whole', told };
+  return { watch, log: await ended, told };
 }
 
 interface Outcome {
@@ -104,7 +104,8 @@ it('a watch ends as a kube-apiserver ends one when the replica that it goes thro
   expect(await both).toEqual({
     // Ended in order, before the connection did.
     watch: EVENT,
-    log: 'ended before it was whole',
+    // As Node has it for a stream that its connection takes along; a reset of ours would come before the words.
+    log: constants.NGHTTP2_CANCEL,
     told: [[constants.NGHTTP2_NO_ERROR, 'this gateway shuts down; run the command again']],
   });
 });

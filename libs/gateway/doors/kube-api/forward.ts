@@ -23,7 +23,7 @@ import type { Passage } from '../../passage/passage.js';
 import type { Admission } from './admission.js';
 import type { DoorRequest, DoorResponse } from './door-request.js';
 import { LINGER_MS, whenSent } from './request-rest.js';
-import { leaveSession } from './session-sockets.js';
+import { isLeft, leaveSession } from './session-sockets.js';
 import { lostItsWay, wayOf, type TunnelPool, type TunnelRequestOptions } from './tunnel-pools.js';
 
 /** How long a request with an end of its own may take until the answer's headers. */
@@ -216,9 +216,9 @@ function endSoon(outgoing: DoorResponse): true {
 
 /** Ends an answer so that the client sees that it is not whole: never a clean end. */
 export function breakOff(outgoing: DoorResponse): void {
+  if (!('stream' in outgoing)) outgoing.destroy();
   // Destroying it would say NO_ERROR, which some clients take for the end.
-  if ('stream' in outgoing) outgoing.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-  else outgoing.destroy();
+  else if (!isLeft(outgoing.stream.session)) outgoing.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
 }
 
 /** The same because this replica leaves, where all that goes on by the same connection ends with it. */

@@ -108,6 +108,11 @@ export function leaveSession(session: Http2Session, why: string): void {
   session.once('close', () => clearTimeout(end));
 }
 
+/** Whether all that goes on by it is being cut off with words: a reset of one of its streams would come before them. */
+export function isLeft(session: Http2Session | undefined): boolean {
+  return session !== undefined && left.has(session);
+}
+
 function handleOf(session: Http2Session): Pausable['_handle'] {
   return (sockets.get(session) as Pausable | undefined)?._handle;
 }
