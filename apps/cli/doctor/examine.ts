@@ -29,10 +29,14 @@ export async function* examine(io: Io, api: ApiClient, login: Login, name: strin
   const { server } = login;
   const who = await attempt(() => api.ask(Whoami, '/v1/whoami'));
   yield 'error' in who ? fromError('api', server, who.error) : found('api', server, `it answers ${who.value.user}`);
-  if ('error' in who) return;
+  if ('error' in who) {
+    yield* doorsUnknown(name, who.error);
+    return;
+  }
   const shown = await attempt(() => api.ask(Cluster, clusterPath(name)));
   if ('error' in shown) {
     yield fromError('cluster', name, shown.error);
+    yield* doorsUnknown(name, shown.error);
     return;
   }
   const cluster = shown.value;
@@ -51,6 +55,13 @@ export async function* examine(io: Io, api: ApiClient, login: Login, name: strin
   const target = { token: login.token, certificateAuthority, proxy, logInAgain: logInAgain(login) };
   const probes = doors.map((door) => probeDoor(cluster, door, target, () => performance.now()));
   for (const probe of probes) yield await probe;
+}
+
+/** Where the API is away, what one wants to know most cannot be looked at from here, and may well go on. */
+function doorsUnknown(name: string, error: unknown): Finding[] {
+  if (!(error instanceof FairleadError && error.kind.retryable)) return [];
+  const kubectl = `with a kubeconfig of ${name}: kubectl get --raw /version`;
+  return [warned('door', name, 'not asked, as only the API tells which there are; doors go on without it', kubectl)];
 }
 
 async function gather(
