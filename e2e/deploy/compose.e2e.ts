@@ -111,6 +111,19 @@ describe('docker compose up', () => {
     },
   );
 
+  it(
+    'takes a setting that changes, by one more up, though both gateways are replaced',
+    { timeout: UP_MS },
+    async () => {
+      const id = async (): Promise<string> => (await world.compose('ps', '--quiet', 'gateway-a')).trim();
+      const before = await id();
+      world.settings['FAIRLEAD_AUDIT'] = 'required';
+      await up();
+      expect(await id()).not.toBe(before);
+      expect(await healthy()).toEqual(HEALTHY);
+    },
+  );
+
   it('keeps its state and its CA over down and up', { timeout: UP_MS }, async () => {
     const root = (): Promise<string> =>
       world.compose('exec', '-T', 'api', 'node', 'apps/api/dist/bundle/main.js', 'serving-root');

@@ -24,6 +24,8 @@ const [ETCD_IMAGE, APISERVER_IMAGE] = ['localhost/etcd:1', 'localhost/kube-apise
 export interface ComposeWorld extends AsyncDisposable {
   readonly engine: DockerEngine;
   readonly dir: string;
+  /** As in `.env`: what is set here counts from the next command on. */
+  readonly settings: Record<string, string>;
   /** What `docker compose` printed; throws unless it succeeded. */
   compose(...args: string[]): Promise<string>;
   /** The `fairlead` command where the ports are published. */
@@ -43,7 +45,7 @@ export async function startComposeWorld(): Promise<ComposeWorld> {
   const { path } = await findBinary('docker-compose');
   const home = join(dir, 'home');
   await mkdir(home);
-  const env = {
+  const env: Record<string, string> = {
     DOCKER_HOST: engine.host,
     HOME: home,
     FAIRLEAD_NATS_IMAGE: NATS_IMAGE,
@@ -64,6 +66,7 @@ export async function startComposeWorld(): Promise<ComposeWorld> {
   return {
     engine,
     dir,
+    settings: env,
     compose,
     fairlead,
     kubectl: (...args) =>
