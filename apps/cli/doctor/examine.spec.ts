@@ -8,8 +8,10 @@ import { examine } from './examine.js';
 /** Which checks there are where each question to the API ends so. */
 async function checksWhere(code: ErrorCode): Promise<string[]> {
   const api = { ask: () => Promise.reject(new FairleadError(code, 'no')) } as unknown as ApiClient;
-  const findings = examine({} as Io, api, { server: 'https://x' } as Login, 'demo');
-  return (await Array.fromAsync(findings)).map(({ check, ok }) => `${ok ? 'ok' : 'failed'} ${check}`);
+  const checks: string[] = [];
+  for await (const { check, ok } of examine({} as Io, api, { server: 'https://x' } as Login, 'demo'))
+    checks.push(`${ok ? 'ok' : 'failed'} ${check}`);
+  return checks;
 }
 
 it('says of doors that they go on where the API is away, and nothing of them where it refuses', async () => {
