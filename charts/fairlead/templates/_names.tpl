@@ -77,6 +77,13 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 {{- end }}
 {{- include "fairlead.checkEnv" . }}
 {{- include "fairlead.checkSecrets" . }}
+{{- range $role := prepend (keys (include "fairlead.table" . | fromJson).services | sortAlpha) "" }}
+{{- range $name, $value := $role | empty | ternary $.Values.annotations (get (get $.Values $role | default dict) "annotations") }}
+{{- if hasPrefix "fairlead.dev/" $name }}
+{{- fail (printf "%s: %s is the chart's own annotation" ($role | empty | ternary "annotations" (printf "%s.annotations" $role)) $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if and .Values.gatewayApi.enabled (or (not .Values.names.connect) (eq .Values.names.connect .Values.names.gateways)) }}
 {{- fail "names.connect: behind one port the CONNECT door needs a name of its own (docs/one-port.md)" }}
 {{- end }}
@@ -124,8 +131,11 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 {{- if contains "_INSECURE_" $name }}
 {{- fail (printf "%s switches a protection off: the chart takes no such setting" $where) }}
 {{- end }}
-{{- if regexMatch "^NODE_TLS_REJECT_UNAUTHORIZED$|^(LD|OPENSSL)_|^(PATH|NODE_PATH|NODE_COMPILE_CACHE|GLIBC_TUNABLES)$" $name }}
+{{- if and (regexMatch "^(LD|OPENSSL|NODE)_|^(PATH|HOME|GLIBC_TUNABLES)$" $name) (not (has $name (list "NODE_OPTIONS" "NODE_EXTRA_CA_CERTS"))) }}
 {{- fail (printf "%s has a process run other code, or believe whoever answers: the chart takes no such variable" $where) }}
+{{- end }}
+{{- if regexMatch "^FAIRLEAD_(DOOR_)?TLS_(CERT|KEY)_FILE$" $name }}
+{{- fail (printf "%s: name the certificate in certificateSecret, where it is seen that doors and admin API have not the same one" $where) }}
 {{- end }}
 {{- if and (hasPrefix "FAIRLEAD_" $name) (not (has $name (index . 2))) }}
 {{- fail (printf "%s: nothing reads that there; docs/settings.md lists what each process reads" $where) }}
@@ -152,11 +162,11 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 {{- with .secret }}{{ $mounted = append $mounted .secretName }}{{ end }}
 {{- with .projected }}{{ range .sources }}{{ with .secret }}{{ $mounted = append $mounted .name }}{{ end }}{{ end }}{{ end }}
 {{- end }}
-{{- $others := $secrets }}
+{{- $others := concat $secrets (without (list "fairlead-doors-tls" "fairlead-api-tls") ($own.certificateSecret | default "")) }}
 {{- if ne $role "api" }}{{ $others = append $others (include "fairlead.apiCertificate" $ | trim) }}{{ end }}
 {{- if ne $role "gateway" }}{{ $others = append $others (include "fairlead.doorCertificate" $ | trim) }}{{ end }}
 {{- range $mounted }}
-{{- if has . $others }}
+{{- if or (has . $others) (and (hasPrefix "fairlead-gateway-" .) (ne . $own.certificateSecret)) }}
 {{- fail (printf "%s: the Secret %s is of one process alone, and is mounted there by the chart; name another one in extraEnv, extraVolumes and certificateSecret" $role .) }}
 {{- end }}
 {{- end }}

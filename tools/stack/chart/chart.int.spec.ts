@@ -327,6 +327,46 @@ it.each([
     'api.extraEnv: NODE_COMPILE_CACHE has a process run other code',
   ],
   [
+    'packages that ours look for',
+    { keys: { extraVolumeMounts: [{ name: 'x', mountPath: '/node_modules/cpu-features' }] } },
+    'keys.extraVolumeMounts.0.mountPath',
+  ],
+  [
+    'the same by a home',
+    { keys: { extraEnv: [{ name: 'HOME', value: '/opt/x' }] } },
+    'keys.extraEnv: HOME has a process run other code',
+  ],
+  [
+    'a certificate past what is compared',
+    { gateway: { extraEnv: [{ name: 'FAIRLEAD_DOOR_TLS_KEY_FILE', value: '/opt/t/tls.key' }] } },
+    'gateway.extraEnv: FAIRLEAD_DOOR_TLS_KEY_FILE: name the certificate in certificateSecret',
+  ],
+  [
+    'the seed of a gateway that is listed no more',
+    { audit: { extraVolumes: [{ name: 'x', secret: { secretName: 'fairlead-gateway-z' } }] } },
+    'audit: the Secret fairlead-gateway-z is of one process alone',
+  ],
+  [
+    'the certificate that cert-manager had made',
+    { gateway: { extraVolumes: [{ name: 'x', secret: { secretName: 'fairlead-api-tls' } }] } },
+    'gateway: the Secret fairlead-api-tls is of one process alone',
+  ],
+  [
+    'a volume of the name of one of ours',
+    { keys: { extraVolumes: [{ name: 'secrets', secret: { secretName: 'mine' } }] } },
+    'keys.extraVolumes.0.name',
+  ],
+  [
+    'pods that go on with other settings than there are',
+    { api: { annotations: { 'fairlead.dev/settings': 'pinned' } } },
+    "api.annotations: fairlead.dev/settings is the chart's own annotation",
+  ],
+  [
+    'the same for all',
+    { annotations: { 'fairlead.dev/settings': 'pinned' } },
+    "annotations: fairlead.dev/settings is the chart's own annotation",
+  ],
+  [
     'another program',
     { api: { extraEnv: [{ name: 'PATH', value: '/tmp' }] } },
     'api.extraEnv: PATH has a process run other code',
