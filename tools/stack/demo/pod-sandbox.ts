@@ -1,5 +1,5 @@
-import { chownSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, isAbsolute, join } from 'node:path';
+import { chmodSync, chownSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, isAbsolute, join, normalize } from 'node:path';
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
 import { StackError } from '../errors.js';
@@ -29,7 +29,7 @@ const RETRY = { baseMs: 1_000, capMs: 30_000 };
 
 /**
  * Does for the agent's pod what a kubelet does: reads the Deployment from the API server, writes Secret volumes and the
- * service account's token below `dir`, owned by `user`, and makes the environment, with mount paths turned into real ones.
+ * service account's token below `dir` as files of `user`, and makes the environment, with mount paths turned into real ones.
  */
 export async function materialiseSandbox(options: SandboxOptions, user: User | undefined): Promise<Sandbox> {
   const pod = await readAgentPod(options);
@@ -40,7 +40,7 @@ export async function materialiseSandbox(options: SandboxOptions, user: User | u
   await refreshToken(options, user);
   const { hostname, port } = new URL(options.kube.url);
   const [container] = pod.containers;
-  const given = container.env.map(({ name, value }) => [name, toRealPath(value, mounts)] as const);
+  const given = container.env.map(({ name, value }) => [name, realValue(name, value, mounts)] as const);
   return {
     env: {
       ...Object.fromEntries(given),
@@ -115,23 +115,28 @@ async function writeVolumes(
   return mounts;
 }
 
-/** A path that is not below a mount is one of this machine, which the pod has not. */
-function toRealPath(value: string, mounts: ReadonlyMap<string, string>): string {
+/** A variable of the pod, for a process of this machine. `StackError` for a path that is not below a mount: it is one of this machine, which the pod has not. */
+export function realValue(name: string, value: string, mounts: ReadonlyMap<string, string>): string {
+  const isPath = /_(FILE|DIR)$/.test(name) || isAbsolute(value) || value.startsWith('file:');
+  if (!isPath || value === '') return value;
+  const path = normalize(value);
   for (const [mountPath, folder] of mounts) {
-    if (value === mountPath || value.startsWith(`${mountPath}/`)) return folder + value.slice(mountPath.length);
+    if (path === mountPath || path.startsWith(`${mountPath}/`)) return folder + path.slice(mountPath.length);
   }
-  if (isAbsolute(value.replace(/^file:/, '')))
-    throw new StackError(`the agent's Deployment names ${value}, which none of its volumes has`);
-  return value;
+  throw new StackError(`the agent's Deployment names ${value} (${name}), which none of its volumes has`);
 }
 
 function serviceAccountDir(options: SandboxOptions): string {
   return join(options.dir, 'serviceaccount');
 }
 
+/** It stays ours, as what is in it is replaced by us: whose folder it were could lay a link to another place. The files are the user's, by name. */
 function makeFolder(path: string, user: User | undefined): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  if (user) chownSync(path, user.uid, user.gid);
+  const mode = user ? 0o711 : 0o700;
+  mkdirSync(path, { recursive: true, mode });
+  chmodSync(path, mode);
+  // Of an installation from before it was.
+  if (user) chownSync(path, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
 }
 
 function writeOwned(path: string, value: string | Buffer, mode: number, user: User | undefined): void {
