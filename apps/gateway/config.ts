@@ -58,7 +58,7 @@ const Environment = z
     /** A certificate of one's own for the doors, PEM, leaf first; read again when the files change. */
     FAIRLEAD_DOOR_TLS_CERT_FILE: z.string().optional(),
     FAIRLEAD_DOOR_TLS_KEY_FILE: z.string().optional(),
-    /** What connections out of clusters may reach on this side, `[<cluster>|<label>=<value>@]<host or block>:<ports>`; none, nothing. */
+    /** What connections out of clusters may reach on this side, `<host or block>:<ports>`, and before it whose clusters: `<cluster>@`, `<label>=<value>@` or `*@`, of `default` unless `<tenant>:` comes first; none, nothing. */
     FAIRLEAD_EGRESS_ALLOW: commaList
       .transform((texts, context) =>
         texts.map((text) => {

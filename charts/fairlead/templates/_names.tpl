@@ -131,7 +131,7 @@ tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
 {{- if contains "_INSECURE_" $name }}
 {{- fail (printf "%s switches a protection off: the chart takes no such setting" $where) }}
 {{- end }}
-{{- if and (regexMatch "^(LD|OPENSSL|NODE)_|^(PATH|HOME|GLIBC_TUNABLES)$" $name) (not (has $name (list "NODE_OPTIONS" "NODE_EXTRA_CA_CERTS"))) }}
+{{- if and (regexMatch "^(LD|OPENSSL|NODE)_|^(PATH|GLIBC_TUNABLES)$" $name) (not (has $name (list "NODE_OPTIONS" "NODE_EXTRA_CA_CERTS"))) }}
 {{- fail (printf "%s has a process run other code, or believe whoever answers: the chart takes no such variable" $where) }}
 {{- end }}
 {{- if regexMatch "^FAIRLEAD_(DOOR_)?TLS_(CERT|KEY)_FILE$" $name }}

@@ -171,6 +171,8 @@ volumeMounts:
 {{- range .env }}
 - {{ toYaml . | nindent 2 | trim }}
 {{- end }}
+# Else it is what /etc/passwd says, and Node looks for packages there.
+- {name: HOME, value: /}
 - {name: FAIRLEAD_CREDENTIAL, value: {{ .credential }}}
 - {name: FAIRLEAD_NATS_SEED_FILE, value: /run/fairlead/nats.seed}
 {{- if eq $row.tier "service" }}

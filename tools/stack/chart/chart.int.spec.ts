@@ -334,7 +334,12 @@ it.each([
   [
     'the same by a home',
     { keys: { extraEnv: [{ name: 'HOME', value: '/opt/x' }] } },
-    'keys.extraEnv: HOME has a process run other code',
+    'keys.extraEnv: the chart makes HOME of other values',
+  ],
+  [
+    'the same by who has it',
+    { keys: { extraVolumeMounts: [{ name: 'x', mountPath: '/etc/passwd', subPath: 'passwd' }] } },
+    'keys.extraVolumeMounts.0.mountPath',
   ],
   [
     'a certificate past what is compared',

@@ -32,6 +32,32 @@ describe('who may reach what', () => {
     expect(policyOf([rule], cluster(name, labels)).allowsName('git.example.com', 22)).toBe(allowed);
   });
 
+  it.each([
+    ['git.example.com:22', 'acme', true],
+    ['demo@git.example.com:22', 'default', true],
+    ['demo@git.example.com:22', 'acme', false],
+    ['region=eu@git.example.com:22', 'acme', false],
+    ['acme:region=eu@git.example.com:22', 'acme', true],
+    ['acme:region=eu@git.example.com:22', 'default', false],
+    ['acme:demo@git.example.com:22', 'acme', true],
+    ['acme:other@git.example.com:22', 'acme', false],
+    ['acme:*@git.example.com:22', 'acme', true],
+    ['*@git.example.com:22', 'default', true],
+    ['*@git.example.com:22', 'acme', false],
+  ])('%s, asked by a cluster of the tenant %s: %s', (rule, tenantId, allowed) => {
+    const asking = { ...cluster('demo', { region: 'eu' }), tenantId };
+    expect(policyOf([rule], asking).allowsName('git.example.com', 22)).toBe(allowed);
+  });
+
+  it.each([
+    ':demo@git.example.com:22',
+    'A B:demo@git.example.com:22',
+    'acme:@git.example.com:22',
+    '_:*@git.example.com:22',
+  ])('is not read of %s', (rule) =>
+    expect(() => parseEgressRule(rule)).toThrow('begins with no name or label of clusters'),
+  );
+
   it('is no other port, and no other name', () => {
     const policy = policyOf(['git.example.com:22'], cluster('demo'));
     expect(policy.allowsName('git.example.com', 443)).toBe(false);

@@ -1,20 +1,24 @@
-import type { ClusterEntry } from '@fairlead/contracts';
+import { DEFAULT_TENANT, TenantId, type ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, assertNever } from '@fairlead/errors';
 import { TargetPolicy, parseTargetRule, type TargetRule } from '@fairlead/targets';
 
 /** What some clusters may reach on the control plane's side. */
 export interface EgressRule {
-  readonly clusters:
-    | { readonly kind: 'all' }
-    | { readonly kind: 'name'; readonly name: string }
-    | { readonly kind: 'label'; readonly key: string; readonly value: string };
+  readonly clusters: ClustersOfRule;
   readonly target: TargetRule;
 }
 
+/** Names and labels are any tenant's to give its own clusters, so they tell clusters of one tenant apart, and no tenants. */
+type ClustersOfRule =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'tenant'; readonly tenantId: string }
+  | { readonly kind: 'name'; readonly tenantId: string; readonly name: string }
+  | { readonly kind: 'label'; readonly tenantId: string; readonly key: string; readonly value: string };
+
 /**
- * Reads `[<cluster name> | <label>=<value>]@<target rule>`, or a target rule alone, which is for every cluster:
- * `git.example.com:22`, `prod-eu@git.example.com:22`, `region=eu@10.1.0.0/16:22`. A block opens addresses, and no name that leads to one.
- * INVALID_ARGUMENT that names the rule.
+ * Reads `[<tenant>:](<cluster name> | <label>=<value> | *)@<target rule>`, or a target rule alone, which is for every cluster of every tenant:
+ * `git.example.com:22`, `prod-eu@git.example.com:22`, `acme:region=eu@10.1.0.0/16:22`. Without a tenant it is for clusters of `default`. A block opens addresses,
+ * and no name that leads to one. INVALID_ARGUMENT that names the rule.
  */
 export function parseEgressRule(text: string): EgressRule {
   const at = text.indexOf('@');
@@ -23,13 +27,21 @@ export function parseEgressRule(text: string): EgressRule {
     throw new FairleadError('INVALID_ARGUMENT', `the egress rule ${text} allows every name: name hosts, or a block`);
   }
   if (at < 0) return { clusters: { kind: 'all' }, target };
-  const whose = text.slice(0, at);
-  const [, key, value] = /^([^=]+)=(.*)$/.exec(whose) ?? [];
-  if (key !== undefined && value !== undefined) return { clusters: { kind: 'label', key, value }, target };
-  if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(whose)) {
+  const clusters = clustersOf(text.slice(0, at));
+  if (!clusters) {
     throw new FairleadError('INVALID_ARGUMENT', `the egress rule ${text} begins with no name or label of clusters`);
   }
-  return { clusters: { kind: 'name', name: whose }, target };
+  return { clusters, target };
+}
+
+function clustersOf(whose: string): ClustersOfRule | null {
+  const [, tenant, which = ''] = /^(?:([^:=]*):)?(.*)$/.exec(whose) ?? [];
+  const tenantId = tenant ?? DEFAULT_TENANT;
+  if (!TenantId.safeParse(tenantId).success) return null;
+  const [, key, value] = /^([^=]+)=(.*)$/.exec(which) ?? [];
+  if (key !== undefined && value !== undefined) return { kind: 'label', tenantId, key, value };
+  if (which === '*') return { kind: 'tenant', tenantId };
+  return /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(which) ? { kind: 'name', tenantId, name: which } : null;
 }
 
 /** The policy of each cluster. No rule, nothing. */
@@ -53,9 +65,11 @@ export class EgressPolicies {
   }
 }
 
-function isFor({ clusters }: EgressRule, { name, labels }: ClusterEntry): boolean {
+function isFor({ clusters }: EgressRule, { tenantId, name, labels }: ClusterEntry): boolean {
+  if (clusters.kind !== 'all' && clusters.tenantId !== tenantId) return false;
   switch (clusters.kind) {
     case 'all':
+    case 'tenant':
       return true;
     case 'name':
       return clusters.name === name;
