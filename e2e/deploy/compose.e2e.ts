@@ -137,6 +137,16 @@ describe('docker compose up', () => {
     const read = ['--context', 'demo@gateway-b', 'get', 'configmap', 'note', '-o', 'name'];
     expect(await world.kubectl(...read)).toBe('configmap/note\n');
   });
+
+  it('gives the administrator another token, by what docs/compose.md says', { timeout: UP_MS }, async () => {
+    await world.compose('down');
+    await world.engine.docker('volume', 'rm', 'fairlead_access');
+    await up();
+    const old = await world.fairlead('cluster', 'list').catch(String);
+    expect(old).toContain('refuses the token');
+    await world.login();
+    expect(await world.fairlead('cluster', 'list')).toMatch(/^demo +online/m);
+  });
 });
 
 describe('each container', () => {
