@@ -21,4 +21,8 @@ function chartTable() {
   return `${JSON.stringify({ healthPort: POD_HEALTH_PORT, services: Object.fromEntries(rows) }, null, 2)}\n`;
 }
 
-if (process.argv[1]?.endsWith('chart-table.mjs')) writeFileSync(FILE, chartTable() ?? '');
+if (process.argv[1]?.endsWith('chart-table.mjs')) {
+  const fresh = chartTable();
+  if (fresh === null) throw new Error(`${FILE} is made of tracked files, and git tells of none here`);
+  writeFileSync(FILE, fresh);
+}

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Cluster } from '../session/answers.js';
+import { SOME_CLUSTER } from '../testing/some-cluster.js';
 import type { Finding, KnownFacts } from './finding.js';
 import { judgeCredentials } from './judge-credentials.js';
 import { judgeFacts } from './judge-facts.js';
@@ -34,14 +35,7 @@ const said = {
   ],
 };
 const cluster: Cluster = {
-  id: 'x',
-  name: 'demo',
-  labels: {},
-  links: 2,
-  targets: [],
-  egress: [],
-  gitops: false,
-  manifestValues: {},
+  ...SOME_CLUSTER,
   createdAt: at(-100),
   enrolledAt: at(-90),
   generation: 2,

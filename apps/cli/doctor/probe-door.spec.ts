@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import type { Cluster } from '../session/answers.js';
+import { SOME_CLUSTER } from '../testing/some-cluster.js';
 import type { Finding } from './finding.js';
 import { probeDoor } from './probe-door.js';
 
@@ -11,32 +12,8 @@ afterEach(() => {
   for (const server of running.splice(0)) server.close();
 });
 
-const demo: Cluster = {
-  id: 'x',
-  name: 'demo',
-  labels: {},
-  links: 2,
-  targets: [],
-  egress: [],
-  gitops: false,
-  manifestValues: {},
-  createdAt: '2026-11-10T12:00:00.000Z',
-  enrolledAt: '2026-11-10T13:00:00.000Z',
-  generation: 1,
-  facts: null,
-  presence: {
-    state: 'offline',
-    replicas: [],
-    liveReplicas: 2,
-    since: null,
-    agents: [],
-    duplicate: null,
-    lastError: null,
-  },
-};
-
 /** What is found at a door that refuses everything with this code. */
-async function refusedWith(code: string, status: number, cluster: Cluster = demo): Promise<Finding> {
+async function refusedWith(code: string, status: number, cluster: Cluster = SOME_CLUSTER): Promise<Finding> {
   const causes = [{ reason: 'FairleadCode', message: code }];
   const body = JSON.stringify({ kind: 'Status', message: 'it is refused', details: { causes } });
   const server = createServer((_request, response) => void response.writeHead(status).end(body));
@@ -53,7 +30,7 @@ it.each(['AGENT_OFFLINE', 'AGENT_RECONNECTING', 'NO_SESSION'])(
     const offline = await refusedWith(code, 503);
     expect(offline).toMatchObject({ ok: false, remedy: expect.stringMatching(/^see presence, above; /) as string });
     // Of this one there is no word about presence.
-    const { remedy } = await refusedWith(code, 503, { ...demo, enrolledAt: null, generation: 0 });
+    const { remedy } = await refusedWith(code, 503, { ...SOME_CLUSTER, enrolledAt: null, generation: 0 });
     expect(remedy).toBe('no agent has enrolled yet: do what it says under enrolment, above');
   },
 );

@@ -6,6 +6,7 @@ import { describeFailure, failure, usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { ageText, statusCell } from './cluster-view.js';
 import { printJson, printLines } from './print.js';
+import { SOME_CLUSTER } from '../testing/some-cluster.js';
 
 describe('what people see', () => {
   it('is one line that cannot move the cursor', () => {
@@ -52,19 +53,9 @@ describe('what people see', () => {
 
   it('tells a cluster that never came from one that is away', () => {
     const cluster = (state: string, enrolledAt: string | null): Parameters<typeof statusCell>[0] => ({
-      id: 'x',
-      name: 'x',
-      labels: {},
-      links: 2,
-      targets: [],
-      egress: [],
-      gitops: false,
-      manifestValues: {},
-      createdAt: '',
+      ...SOME_CLUSTER,
       enrolledAt,
-      generation: 1,
-      facts: null,
-      presence: { state, replicas: [], liveReplicas: 0, since: null, agents: [], duplicate: null, lastError: null },
+      presence: { ...SOME_CLUSTER.presence, state },
     });
     expect(statusCell(cluster('never', null))).toMatchObject({ text: 'never' });
     expect(statusCell(cluster('online', 'x'))).toMatchObject({ text: 'online', colour: 'green' });
