@@ -40,9 +40,10 @@ const PLACES = {
 type FunctionName = keyof typeof PLACES;
 const POINTER_BYTES = 8;
 
-const ATTRIBUTE = struct('CK_ATTRIBUTE', { type: 'ulong', value: 'uint8_t *', length: 'ulong' });
-const MECHANISM = struct('CK_MECHANISM', { mechanism: 'ulong', parameter: 'void *', length: 'ulong' });
-const GCM = struct('CK_GCM_PARAMS', {
+// Types without names: koffi keeps names for the whole process, so a second evaluation of this file, or a second module, would find them taken.
+const ATTRIBUTE = struct({ type: 'ulong', value: 'uint8_t *', length: 'ulong' });
+const MECHANISM = struct({ mechanism: 'ulong', parameter: 'void *', length: 'ulong' });
+const GCM = struct({
   iv: 'uint8_t *',
   ivLength: 'ulong',
   ivBits: 'ulong',
@@ -181,7 +182,7 @@ export class Cryptoki {
     const known = this.#functions.get(name);
     if (known) return known;
     const address: unknown = decode(this.#list, POINTER_BYTES * (1 + PLACES[name]), 'void *');
-    const type: TypeObject = proto(name, 'ulong', SIGNATURES[name] as never);
+    const type: TypeObject = proto('ulong', SIGNATURES[name] as never);
     const made = decode(address, type) as (...args: unknown[]) => number | bigint;
     this.#functions.set(name, made);
     return made;

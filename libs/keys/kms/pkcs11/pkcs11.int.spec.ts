@@ -1,3 +1,4 @@
+// @process own: it loads SoftHSM, which begins once in a process, with one configuration
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, rename, symlink, unlink, writeFile } from 'node:fs/promises';
