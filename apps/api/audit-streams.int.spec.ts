@@ -26,9 +26,7 @@ afterAll(async () => {
   await audit?.[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  await audit.database.query(
-    'truncate producers, gaps, inbox, open_intents, entries, tenant_logs, segments, audit_trees, audit_tiles',
-  );
+  await audit.empty();
   [epoch, nextSeq] = [newEpoch(), 1];
 });
 

@@ -19,6 +19,7 @@ import {
 } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { AddressRanges, OutboundPosts } from '@fairlead/outbound';
+import { emptyTables } from '@fairlead/persistence/testing';
 import { eventually, scratchDir } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isSignedBy, startReceiver, type Received, type Receiver } from './testing/receiver.js';
@@ -51,8 +52,8 @@ afterAll(async () => {
   await audit?.[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  await audit.database.query('truncate subscribers cascade');
-  await keys.database.query('truncate webhook_secrets');
+  await emptyTables(audit.database, 'subscribers');
+  await emptyTables(keys.database, 'webhook_secrets');
   name = `hook-${randomUUID().slice(0, 8)}`;
   path = `/${name}`;
   running = await audit.start({ webhooks: webhooks() });

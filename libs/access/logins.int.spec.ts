@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Issuer, LoginSessionEntry, type LoginSecrets } from '@fairlead/contracts';
 import { silentLogger } from '@fairlead/observability';
 import { newSigningKey, startTestIssuer, type TestIssuer } from '@fairlead/oidc/testing';
+import { emptyTables } from '@fairlead/persistence/testing';
 import { startZitadelOidc } from '@fairlead/testbed';
 import { exportJWK } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -43,7 +44,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   later = 0;
-  await db.database.query('truncate issuers, sessions, logins, spent_tokens, known_users cascade');
+  await emptyTables(db.database, 'issuers', 'sessions', 'logins', 'spent_tokens', 'known_users');
   [issuers, logins, standing] = [new Issuers(runtime), new Logins(runtime, LOGIN_LIVES), new StandingLogins(runtime)];
 });
 

@@ -4,6 +4,7 @@ import { NewGrant, type ClusterEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { RunLoop } from '@fairlead/loop';
 import { silentLogger } from '@fairlead/observability';
+import { emptyTables } from '@fairlead/persistence/testing';
 import { eventually } from '@fairlead/testing';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -78,7 +79,7 @@ const keys: KeysPort = {
 };
 
 beforeEach(async () => {
-  await stored.database.query('truncate revoked_statements, revocation_lists, lockdowns');
+  await emptyTables(stored.database, 'revoked_statements', 'revocation_lists', 'lockdowns');
   [told, held] = [[], 0];
   known = [shop];
   loop = publishRevocations(runtime, keys, clusters);

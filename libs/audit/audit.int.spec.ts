@@ -22,9 +22,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => audit?.[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await audit.database.query(
-    'truncate producers, gaps, inbox, open_intents, entries, tenant_logs, segments, audit_trees, audit_tiles',
-  );
+  await audit.empty();
   running = await audit.start();
   epoch = newEpoch();
 }, 60_000);

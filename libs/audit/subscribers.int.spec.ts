@@ -2,6 +2,7 @@ import { MAX_SUBSCRIBERS, subscriberRpc, type Subscriber } from '@fairlead/contr
 import { createEvent, type OutgoingEvent } from '@fairlead/events';
 import { calloutIssuer, createNkey, serveAdmission, type Nkey } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
+import { emptyTables } from '@fairlead/persistence/testing';
 import { eventually } from '@fairlead/testing';
 import { jetstream, type ConsumerMessages } from '@nats-io/jetstream';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -32,7 +33,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => stack.disposeAsync());
 beforeEach(async () => {
-  await audit.database.query('truncate subscribers, outbox cascade');
+  await emptyTables(audit.database, 'subscribers', 'outbox');
 });
 
 /** As keys does, of those that a test names. */

@@ -22,6 +22,8 @@ import { startInstallation, type Replica, type TestInstallation } from './replic
 import type { RunningAgent } from './test-agent.js';
 
 const MIB = 1024 ** 2;
+/** However fast the machine is, what is told of 17 s fits in the part of the spool that reads may fill. */
+const BETWEEN_WRITES_MS = 150;
 /** Whoever hands on what is in the spool waits longer each time NATS is away. */
 const PATIENT = { timeoutMs: 60_000 };
 const PODS = '/clusters/demo/api/v1/namespaces/shop/pods';
@@ -259,7 +261,7 @@ async function throughFreeze(prefix: string, frozenMs: number): Promise<Frozen> 
   let slowestReadMs = 0;
   const refused: string[] = [];
   const during = async (ms: number): Promise<void> => {
-    for (const until = performance.now() + ms; performance.now() < until; await sleep(50)) {
+    for (const until = performance.now() + ms; performance.now() < until; await sleep(BETWEEN_WRITES_MS)) {
       const began = performance.now();
       await call({ path: `${PODS}/${prefix}read` });
       slowestReadMs = Math.max(slowestReadMs, performance.now() - began);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { silentLogger } from '@fairlead/observability';
 import { inTransaction } from '@fairlead/persistence';
+import { emptyTables } from '@fairlead/persistence/testing';
 import { eventually } from '@fairlead/testing';
 import { Server as SshServer, utils } from 'ssh2';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -31,7 +32,7 @@ afterAll(async () => {
   await fixture?.[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  await process.database.query('truncate git_hosts cascade');
+  await emptyTables(process.database, 'git_hosts');
 });
 
 /** Hosts of a tenant at this port. Their ids. */

@@ -33,6 +33,18 @@ it('does not wait for a try that hangs', async () => {
   await expect(eventually(() => new Promise(() => undefined), { timeoutMs: 20 })).rejects.toThrow('did not finish');
 });
 
+it('tells what failed before a try that hangs', async () => {
+  let tries = 0;
+  const hangsAtLast = (): Promise<void> => {
+    tries += 1;
+    return tries < 3 ? Promise.reject(new Error('nope')) : new Promise(() => undefined);
+  };
+  const hanging = eventually(hangsAtLast, { timeoutMs: 100, intervalMs: 1 });
+  await expect(hanging).rejects.toThrow(
+    'still failing after 100 ms: the last try did not finish; the one before: nope',
+  );
+});
+
 it('removes a scratch folder with everything in it', async () => {
   let file = '';
   {

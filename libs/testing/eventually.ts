@@ -21,15 +21,16 @@ export async function eventually<T>(
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   const leastMs = intervalMs ?? PAUSE_MS.least;
+  let failed: unknown;
   for (;;) {
     const begun = performance.now();
     try {
-      return await withDeadline(attempt, deadline);
+      return await withDeadline(attempt, deadline, failed);
     } catch (cause) {
       if (performance.now() + leastMs >= deadline) {
-        const last = cause instanceof Error ? cause.message : String(cause);
-        throw new Error(`still failing after ${timeoutMs} ms: ${last}`, { cause });
+        throw new Error(`still failing after ${timeoutMs} ms: ${textOf(cause)}`, { cause });
       }
+      if (!(cause instanceof Unfinished)) failed = cause;
     }
     const now = performance.now();
     // There is always time for a last try.
@@ -41,11 +42,18 @@ function pauseAfterMs(tookMs: number): number {
   return Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, PAUSES_PER_TRY * tookMs));
 }
 
-/** A try that hangs must not outlast the deadline. */
-async function withDeadline<T>(attempt: () => T | Promise<T>, deadline: number): Promise<T> {
+function textOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+class Unfinished extends Error {}
+
+/** A try that hangs must not outlast the deadline. `failed`: why the one before failed, if there was one. */
+async function withDeadline<T>(attempt: () => T | Promise<T>, deadline: number, failed: unknown): Promise<T> {
   const stop = new AbortController();
   const late = delay(Math.max(0, deadline - performance.now()), undefined, { signal: stop.signal }).then(() => {
-    throw new Error('the last try did not finish');
+    const before = failed === undefined ? '' : `; the one before: ${textOf(failed)}`;
+    throw new Unfinished(`the last try did not finish${before}`, { cause: failed });
   });
   try {
     return await Promise.race([Promise.resolve().then(attempt), late]);

@@ -13,7 +13,7 @@ import { createEvent, type OutgoingEvent } from '@fairlead/events';
 import { AUDIT_STREAM, createRpcClient, putKv, serveRpc, type Holder, type RpcClient } from '@fairlead/messaging';
 import { gatewayA, operator, startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
-import { serviceDatabase, type ServiceDatabase } from '@fairlead/persistence/testing';
+import { emptyTables, serviceDatabase, type ServiceDatabase } from '@fairlead/persistence/testing';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
 import { AddressRanges, OutboundPosts } from '@fairlead/outbound';
 import { scratchDir } from '@fairlead/testing';
@@ -34,6 +34,18 @@ import {
 const source = { role: 'audit', credential: 'audit' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 
+/** Tables of what was recorded. */
+const RECORDED = [
+  'producers',
+  'gaps',
+  'inbox',
+  'open_intents',
+  'entries',
+  'tenant_logs',
+  'segments',
+  'audit_trees',
+  'audit_tiles',
+];
 const OPTIONS: AuditOptions = {
   webhooks: {
     posts: new OutboundPosts({ rules: { allowed: AddressRanges.NONE, what: 'the URL of the webhook' } }),
@@ -54,6 +66,8 @@ export interface AuditFixture extends AsyncDisposable {
   /** Of the service's own role. */
   readonly databaseUrl: string;
   readonly asApi: RpcClient;
+  /** Forgets what was recorded. */
+  empty(): Promise<void>;
   /** One more process of the service, until it is disposed of. */
   start(options?: Partial<AuditOptions>, runtime?: Partial<Runtime>): Promise<AsyncDisposable>;
   /** As the spool of a gateway does it; each time under another message id. */
@@ -99,6 +113,7 @@ export async function auditFixture(): Promise<AuditFixture> {
     database,
     databaseUrl: databases.url,
     asApi,
+    empty: () => emptyTables(database, ...RECORDED),
     start: (options = {}, changed = {}) => startProcess(nats, databases, options, changed),
     publish: async (batch, holder = gatewayA) => publishNew(await as(holder), auditSubject(holder.credential), batch),
     publishEvent: async ({ subject, body }, holder = gatewayA) => publishNew(await as(holder), subject, body),

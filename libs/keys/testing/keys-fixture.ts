@@ -1,7 +1,7 @@
 import type { Caller, CaRotation, Issued } from '@fairlead/contracts';
 import { Envelope } from '@fairlead/events';
 import { silentLogger, type Logger } from '@fairlead/observability';
-import { serviceDatabase } from '@fairlead/persistence/testing';
+import { emptyTables, serviceDatabase } from '@fairlead/persistence/testing';
 import { createCsr, generatePrivateKey, signProof } from '@fairlead/pki';
 import { startPostgres } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
@@ -20,6 +20,21 @@ import {
   type MasterKey,
 } from '../index.js';
 
+/** Tables of what the service keeps. */
+const KEPT = [
+  'authorities',
+  'certificates',
+  'revocations',
+  'trust_bundles',
+  'trust_acknowledgements',
+  'git_hosts',
+  'signed_states',
+  'link_endpoints',
+  'statement_revocation_lists',
+  'audit_logs',
+  'webhook_secrets',
+  'outbox',
+];
 export const source = { role: 'keys', credential: 'keys' } as const;
 export const registration = { role: 'registration', credential: 'registration' } as const;
 export const api = { role: 'api', credential: 'api' } as const;
@@ -89,10 +104,7 @@ export async function keysFixture(fixture: KeysFixture = {} as KeysFixture): Pro
     connect,
     start: async (masterKey) => startProcess(fixture, await connect(), masterKey),
     reset: async () => {
-      await first.query(
-        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, git_hosts, signed_states, link_endpoints, statement_revocation_lists, audit_logs, webhook_secrets cascade',
-      );
-      await first.query('truncate outbox');
+      await emptyTables(first, ...KEPT);
       Object.assign(fixture, { nowMs: Date.now(), behind: [], current: null, logger: silentLogger });
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
