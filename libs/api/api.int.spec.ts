@@ -1,5 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { connect as connectTcp } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import type { OpenPassage } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
@@ -490,6 +492,20 @@ describe('every error is a problem that helps', () => {
     expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
     expect(answer.headers['x-request-id']).toBeDefined();
     expect(answer.json.code ?? '').toBe(code);
+  });
+
+  it('tells of a body that is too large whoever sends it slowly, and hears nothing before all was sent', async () => {
+    const socket = connectTls({ port: Number(new URL(api.url).port), host: '127.0.0.1', ca: api.caPem });
+    const body = Buffer.alloc(200_000, ' ');
+    const head = `POST /v1/clusters HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.script.token}\r\nContent-Type: application/json`;
+    socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n`);
+    for (let at = 0; at < body.length; at += 20_000) {
+      await delay(50);
+      await new Promise<void>((resolve, reject) =>
+        socket.write(body.subarray(at, at + 20_000), (error) => (error ? reject(error) : resolve())),
+      );
+    }
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 413 [^]*"code":"TOO_LARGE"/);
   });
 
   it('hides what went wrong inside, and logs it', async () => {

@@ -20,6 +20,7 @@ import { installAccessLog } from './http/access-log.js';
 import type { ApiRequest } from './http/api-request.js';
 import { refuseUnreadable } from './http/refuse-unreadable.js';
 import { sendEtags } from './http/revisions.js';
+import { readAwayTooLarge } from './http/read-away.js';
 import { acceptUploads, allowSlowAnswers, endUnread } from './http/upload.js';
 import { ProblemFilter } from './problem/problem-filter.js';
 import { toProblem } from './problem/to-problem.js';
@@ -126,6 +127,7 @@ function prepare(fastify: FastifyInstance, { logger, registry }: ApiOptions): vo
   acceptUploads(fastify);
   allowSlowAnswers(fastify);
   endUnread(fastify);
+  readAwayTooLarge(fastify);
   sendEtags(fastify);
   installAccessLog(fastify, logger, registry);
 }

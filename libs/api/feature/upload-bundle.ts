@@ -4,7 +4,7 @@ import { gitopsRpc, type Bundle } from '@fairlead/contracts';
 import { BundleLimits } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
 import type { z } from 'zod';
-import { readAway } from '../http/upload.js';
+import { readAway } from '../http/read-away.js';
 import type { Backend } from './backend.js';
 
 type Announced = z.input<typeof gitopsRpc.beginBundle.input>;

@@ -1,13 +1,9 @@
 import { Readable } from 'node:stream';
-import { finished } from 'node:stream/promises';
 import { FairleadError } from '@fairlead/errors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { routedOperation, type Operation } from '../contract/operation.js';
 import { ALL_OPERATIONS } from '../contract/operations.js';
 import type { ApiRequest } from './api-request.js';
-
-/** What is still on its way of a body that is refused is read for so long. */
-const LINGER_MS = 3_000;
 
 /** Lets operations that take a file have its body as a stream; everywhere else such a body is refused as before. */
 export function acceptUploads(server: FastifyInstance): void {
@@ -36,13 +32,6 @@ export function endUnread(server: FastifyInstance): void {
     if (operationOf(request)?.upload && readableDidRead && !complete) void reply.header('connection', 'close');
     done(null, payload);
   });
-}
-
-/** Reads away, for a moment, what comes of a body that nobody takes: whoever is still sending does not read the answer. */
-export async function readAway(body: Readable): Promise<void> {
-  body.resume();
-  // It broke off, or goes on: there is nothing to be done about either.
-  await finished(body, { writable: false, signal: AbortSignal.timeout(LINGER_MS) }).catch(() => undefined);
 }
 
 /** Which operation a request was routed to. */
