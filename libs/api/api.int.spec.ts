@@ -494,7 +494,7 @@ describe('every error is a problem that helps', () => {
     expect(answer.json.code ?? '').toBe(code);
   });
 
-  it('tells of a body that is too large whoever sends it slowly, and hears nothing before all was sent', async () => {
+  it('tells whoever sends slowly that the body is too large, and does not break off before it was sent', async () => {
     const socket = connectTls({ port: Number(new URL(api.url).port), host: '127.0.0.1', ca: api.caPem });
     const body = Buffer.alloc(200_000, ' ');
     const head = `POST /v1/clusters HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.script.token}\r\nContent-Type: application/json`;
