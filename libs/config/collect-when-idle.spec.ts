@@ -131,3 +131,15 @@ it('really is a collection', () => {
   expect(garbage).toBeNull();
   expect(process.memoryUsage().heapUsed).toBeLessThan(held - 5 * MIB);
 });
+
+it('gives back the pages that garbage had, which V8 keeps otherwise', () => {
+  vi.restoreAllMocks();
+  vi.useFakeTimers();
+  vi.spyOn(process, 'cpuUsage').mockReturnValue({ user: 0, system: 0 });
+  const garbage: object[] = Array.from({ length: 1_000_000 }, (_, index) => ({ index, list: [index] }));
+  const resident = process.memoryUsage.rss();
+  garbage.length = 0;
+  collectWhenIdle(stop.signal);
+  vi.advanceTimersByTime(15_000);
+  expect(process.memoryUsage.rss()).toBeLessThan(resident - 60 * MIB);
+});

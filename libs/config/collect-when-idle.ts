@@ -90,10 +90,13 @@ function isWorth({ worthBytes, worthShare, worthResidentShare }: Collecting, now
   return now.rss - kept.rss >= Math.max(worthBytes, worthResidentShare * kept.rss);
 }
 
-/** V8's own, which Node gives only to whoever starts it with a flag for that. */
+/**
+ * V8's own, which Node gives only to whoever starts it with a flag for that. An ordinary one keeps the pages that it emptied in a
+ * pool, for as long as the process lives; the one of last resort gives them back to the system (ADR 83).
+ */
 function collector(): () => void {
   setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = runInNewContext('gc') as NodeJS.GCFunction;
   setFlagsFromString('--no-expose-gc');
-  return collect;
+  return () => void collect({ execution: 'sync', flavor: 'last-resort', type: 'major' });
 }
