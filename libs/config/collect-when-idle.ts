@@ -39,13 +39,13 @@ const GUEST: Collecting = {
  * when it is asked for memory, not when it has nothing to do.
  */
 export const COLLECTING_OF_SERVER: Collecting = {
-  lookMs: 10_000,
-  idleShare: 0.25,
+  lookMs: 5_000,
+  idleShare: 0.4,
   worthBytes: 16 * 1024 * 1024,
   worthShare: 0.5,
   worthResidentShare: 0.2,
-  repeats: 8,
-  pauseShare: 0.0025,
+  repeats: 16,
+  pauseShare: 0.005,
 };
 
 /**
