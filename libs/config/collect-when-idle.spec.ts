@@ -4,6 +4,7 @@ import { COLLECTING_OF_SERVER, collectWhenIdle } from './collect-when-idle.js';
 const MIB = 1024 * 1024;
 /** Of a server, which looks again once: each look takes some of what there is. */
 const REPEATING = { ...COLLECTING_OF_SERVER, repeats: 1 };
+const LOOK_MS = COLLECTING_OF_SERVER.lookMs;
 let stop: AbortController;
 let heapMib: number[];
 let residentMib: number[];
@@ -54,10 +55,13 @@ it('leaves a process alone that works', () => {
 it('collects in a server that has a little to do, once that is half of what it keeps', () => {
   cpuMs = 0;
   // 0.2 of a core; the second collection frees too little for a third one. Of the looks the third one finds too little: half of 40 is 20.
-  vi.spyOn(process, 'cpuUsage').mockImplementation((before) => ({ user: before ? 2_000_000 : 0, system: 0 }));
+  vi.spyOn(process, 'cpuUsage').mockImplementation((before) => ({
+    user: before ? 0.2 * LOOK_MS * 1_000 : 0,
+    system: 0,
+  }));
   heapMib = [90, 40, 42, 40, 59, 61, 41];
   collectWhenIdle(stop.signal, REPEATING);
-  vi.advanceTimersByTime(40_000);
+  vi.advanceTimersByTime(4 * LOOK_MS);
   expect(heapMib).toEqual([]);
 });
 
@@ -66,23 +70,23 @@ it('collects in a server whose heap is small and holds on to a fifth of what the
   heapMib = [35, 30, 30, 35, 30, 35];
   residentMib = [160, 158, 105, 140, 139, 120];
   collectWhenIdle(stop.signal, { ...COLLECTING_OF_SERVER, repeats: 0 });
-  vi.advanceTimersByTime(20_000);
+  vi.advanceTimersByTime(2 * LOOK_MS);
   expect(heapMib).toEqual([35, 30, 35]);
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([35]);
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([]);
 });
 
 it('collects in a server until that frees little, whatever a flood still used the first time', () => {
   heapMib = [90, 50, 55, 27, 28, 27];
   collectWhenIdle(stop.signal, REPEATING);
-  vi.advanceTimersByTime(20_000);
+  vi.advanceTimersByTime(2 * LOOK_MS);
   expect(heapMib).toEqual([28, 27]);
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([]);
   heapMib = [30, 0];
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([0]);
 });
 
@@ -91,31 +95,31 @@ it('collects in a server until that frees little of what its heap holds on to, t
   heapMib = [90, 50, 55, 50, 56, 44, 44, 44];
   externalMib = [30, 10, 30, 10, 49, 4, 4, 4];
   collectWhenIdle(stop.signal, REPEATING);
-  vi.advanceTimersByTime(30_000);
+  vi.advanceTimersByTime(3 * LOOK_MS);
   expect(heapMib).toEqual([44, 44]);
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([]);
 });
 
-it('collects in a server eight times more where the first time freed nothing: what a flood uses is garbage later', () => {
-  heapMib = [60, 60, ...Array.from({ length: 16 }, () => 60), 60, 0];
+it('collects in a server sixteen times more where the first time freed nothing: what a flood uses is garbage later', () => {
+  heapMib = [60, 60, ...Array.from({ length: 32 }, () => 60), 60, 0];
   collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
-  vi.advanceTimersByTime(90_000);
+  vi.advanceTimersByTime(17 * LOOK_MS);
   expect(heapMib).toEqual([60, 0]);
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([0]);
 });
 
 it('collects the more seldom the longer it takes', () => {
-  // 30 ms, as much as may be in 12 s.
+  // 30 ms, as much as may be in 6 s.
   vi.spyOn(process, 'threadCpuUsage').mockImplementation((before) => ({ user: before ? 30_000 : 0, system: 0 }));
   heapMib = [90, 40, 90, 90, 40];
   collectWhenIdle(stop.signal, REPEATING);
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([90, 90, 40]);
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([90, 40]);
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([]);
 });
 
