@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { X509Certificate, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { isIP, type AddressInfo } from 'node:net';
 import { connect, createServer, type PeerCertificate as TlsPeer, type TLSSocket } from 'node:tls';
@@ -9,6 +9,7 @@ import {
   createIssuing,
   createRoot,
   crossSign,
+  freePeerChains,
   generatePrivateKey,
   issueIdentity,
   issueServing,
@@ -58,7 +59,12 @@ beforeAll(async () => {
 const holder = (key: string, leaf: string): Holder => ({ key, cert: leaf + issuing.certificatePem });
 
 /** One TLS 1.3 handshake with client certificates required; what the server saw of the client. */
-async function handshake(client: Holder, ca: string, host = 'localhost'): Promise<TlsPeer> {
+async function handshake<T = TlsPeer>(
+  client: Partial<Holder>,
+  ca: string,
+  host = 'localhost',
+  read = (seen: TLSSocket): T => seen.getPeerCertificate(true) as T,
+): Promise<T> {
   const listener = createServer({ ...server, ca: root.certificatePem, requestCert: true, minVersion: 'TLSv1.3' });
   listener.listen(0, '127.0.0.1');
   await once(listener, 'listening');
@@ -76,7 +82,7 @@ async function handshake(client: Holder, ca: string, host = 'localhost'): Promis
       [TLSSocket],
       unknown,
     ];
-    return seen.getPeerCertificate(true);
+    return read(seen);
   } finally {
     socket.destroy();
     listener.close();
@@ -122,6 +128,42 @@ describe("Node's own TLS", () => {
 
   it('refuses a serving certificate as a client', async () => {
     await expect(handshake(server, root.certificatePem)).rejects.toThrow(/hang up/);
+  });
+});
+
+describe('freePeerChains', () => {
+  it("leaves a peer's chain to OpenSSL, which frees it, and the peer's certificate is the same", async () => {
+    const undo = freePeerChains();
+    try {
+      const [peer, leaf] = await handshake(agent, root.certificatePem, 'localhost', (seen) => [
+        seen.getPeerCertificate(true),
+        seen.getPeerX509Certificate(),
+      ]);
+      expect(peer.issuerCertificate.raw).toEqual(new X509Certificate(issuing.certificatePem).raw);
+      expect(leaf?.raw).toEqual(new X509Certificate(agent.cert).raw);
+      expect(leaf?.subjectAltName).toContain('spiffe://');
+    } finally {
+      undo?.();
+    }
+  });
+
+  it('takes nobody who shows no certificate, or one that nobody here signed', async () => {
+    const undo = freePeerChains();
+    try {
+      await expect(handshake({}, root.certificatePem)).rejects.toThrow(/hang up|certificate/);
+      const other = await createRoot({ commonName: 'root', ...validity });
+      const csr = await checkCsr(await createCsr(agent.key));
+      const leaf = await issueIdentity(other, { csr, id: agentId, ...validity });
+      await expect(handshake({ ...agent, cert: leaf.certificatePem }, root.certificatePem)).rejects.toThrow(/hang up/);
+    } finally {
+      undo?.();
+    }
+  });
+
+  it('knows this Node from inside', () => {
+    const undo = freePeerChains();
+    expect(undo).toBeTypeOf('function');
+    undo?.();
   });
 });
 
