@@ -135,10 +135,10 @@ describe('freePeerChains', () => {
   it("leaves a peer's chain to OpenSSL, which frees it, and the peer's certificate is the same", async () => {
     const undo = freePeerChains();
     try {
-      const [peer, leaf] = await handshake(agent, root.certificatePem, 'localhost', (seen) => [
-        seen.getPeerCertificate(true),
-        seen.getPeerX509Certificate(),
-      ]);
+      const { peer, leaf } = await handshake(agent, root.certificatePem, 'localhost', (seen) => ({
+        peer: seen.getPeerCertificate(true),
+        leaf: seen.getPeerX509Certificate(),
+      }));
       expect(peer.issuerCertificate.raw).toEqual(new X509Certificate(issuing.certificatePem).raw);
       expect(leaf?.raw).toEqual(new X509Certificate(agent.cert).raw);
       expect(leaf?.subjectAltName).toContain('spiffe://');
