@@ -98,5 +98,5 @@ function collector(): () => void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as NodeJS.GCFunction;
   setFlagsFromString('--no-expose-gc');
-  return () => void collect({ execution: 'sync', flavor: 'last-resort', type: 'major' });
+  return () => collect({ execution: 'sync', flavor: 'last-resort', type: 'major' });
 }
