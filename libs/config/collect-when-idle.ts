@@ -40,7 +40,7 @@ const GUEST: Collecting = {
  */
 export const COLLECTING_OF_SERVER: Collecting = {
   lookMs: 5_000,
-  idleShare: 0.4,
+  idleShare: 0.5,
   worthBytes: 16 * 1024 * 1024,
   worthShare: 0.5,
   worthResidentShare: 0.2,
