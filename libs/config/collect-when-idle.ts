@@ -45,7 +45,7 @@ export const COLLECTING_OF_SERVER: Collecting = {
   worthShare: 0.5,
   worthResidentShare: 0.2,
   repeats: 16,
-  pauseShare: 0.0075,
+  pauseShare: 0.01,
 };
 
 /**
