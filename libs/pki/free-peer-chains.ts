@@ -10,7 +10,7 @@ interface TlsHandle {
   getPeerX509Certificate(): object | undefined;
 }
 
-/** What keeps what is below it. */
+/** The symbol under which an X509Certificate keeps Node's native object. */
 const BELOW = 'kHandle';
 
 /**
@@ -28,10 +28,19 @@ export function freePeerChains(): (() => void) | undefined {
   const own = Object.getOwnPropertyDescriptor(prototype, 'getPeerX509Certificate');
   if (!own || typeof prototype.getPeerCertificate !== 'function') return undefined;
   prototype.getPeerX509Certificate = function (this: TlsHandle): object | undefined {
-    const shown = this.getPeerCertificate(false);
-    return shown?.raw ? below(new X509Certificate(shown.raw)) : undefined;
+    const raw = shownTo(this);
+    return raw && below(new X509Certificate(raw));
   };
   return () => void Object.defineProperty(prototype, 'getPeerX509Certificate', own);
+}
+
+/** A stranger's certificate that Node's older call cannot describe counts as none: who is to show one is refused. It must not end the process. */
+function shownTo(handle: TlsHandle): Buffer | undefined {
+  try {
+    return handle.getPeerCertificate(false)?.raw;
+  } catch {
+    return undefined;
+  }
 }
 
 function tlsHandles(): TlsHandle | undefined {
