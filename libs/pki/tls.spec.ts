@@ -160,6 +160,24 @@ describe('freePeerChains', () => {
     }
   });
 
+  it("counts a certificate that Node's older call cannot describe as none", async () => {
+    const undo = freePeerChains();
+    try {
+      const read = await handshake(agent, root.certificatePem, 'localhost', (seen) => {
+        const { _handle: handle } = seen as TLSSocket & { readonly _handle: object };
+        Object.assign(handle, {
+          getPeerCertificate: () => {
+            throw new Error('cannot be described');
+          },
+        });
+        return { leaf: seen.getPeerX509Certificate() };
+      });
+      expect(read).toEqual({ leaf: undefined });
+    } finally {
+      undo?.();
+    }
+  });
+
   it('knows this Node from inside', () => {
     const undo = freePeerChains();
     expect(undo).toBeTypeOf('function');
