@@ -18,10 +18,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiModule, type ApiModuleOptions } from './api.module.js';
 import { installAccessLog } from './http/access-log.js';
 import type { ApiRequest } from './http/api-request.js';
-import { readAwayTooLarge } from './http/read-away.js';
+import { readRefusedBodies } from './http/refused-body.js';
 import { refuseUnreadable } from './http/refuse-unreadable.js';
 import { sendEtags } from './http/revisions.js';
-import { acceptUploads, allowSlowAnswers, endUnread } from './http/upload.js';
+import { acceptUploads, allowSlowAnswers } from './http/upload.js';
 import { ProblemFilter } from './problem/problem-filter.js';
 import { toProblem } from './problem/to-problem.js';
 import type { TlsMaterial, TlsSource } from './serving/tls-material.js';
@@ -126,8 +126,7 @@ function prepare(fastify: FastifyInstance, { logger, registry }: ApiOptions): vo
   });
   acceptUploads(fastify);
   allowSlowAnswers(fastify);
-  endUnread(fastify);
-  readAwayTooLarge(fastify);
+  readRefusedBodies(fastify);
   sendEtags(fastify);
   installAccessLog(fastify, logger, registry);
 }

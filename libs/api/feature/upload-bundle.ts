@@ -4,7 +4,6 @@ import { gitopsRpc, type Bundle } from '@fairlead/contracts';
 import { BundleLimits } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
 import type { z } from 'zod';
-import { readAway } from '../http/read-away.js';
 import type { Backend } from './backend.js';
 
 type Announced = z.input<typeof gitopsRpc.beginBundle.input>;
@@ -30,8 +29,7 @@ export async function uploadBundle(
     return await finish(backend, tenantId, uploadId);
   } catch (error) {
     // If `gitops` cannot be asked now either, it is gone there after a quarter of an hour.
-    const cancelled = backend.write(gitopsRpc.cancelBundle, tenantId, { uploadId }).catch(() => undefined);
-    await Promise.all([cancelled, readAway(body)]);
+    await backend.write(gitopsRpc.cancelBundle, tenantId, { uploadId }).catch(() => undefined);
     throw error;
   }
 }

@@ -25,15 +25,6 @@ export function allowSlowAnswers(server: FastifyInstance): void {
   });
 }
 
-/** Ends, with its answer, a connection on which a body was begun and is not taken: nothing after it could be read. */
-export function endUnread(server: FastifyInstance): void {
-  server.addHook('onSend', (request, reply, payload, done) => {
-    const { readableDidRead, complete } = request.raw;
-    if (operationOf(request)?.upload && readableDidRead && !complete) void reply.header('connection', 'close');
-    done(null, payload);
-  });
-}
-
 /** Which operation a request was routed to. */
 export function operationOf(request: FastifyRequest): Operation | undefined {
   return routedOperation(ALL_OPERATIONS, request.method, request.routeOptions.url);
