@@ -77,7 +77,6 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     bodyParser: false,
   });
   const fastify = adapter.getInstance();
-  prepare(fastify, options);
   app.useGlobalFilters(new ProblemFilter(options.logger));
   const server = app.getHttpServer() as unknown as Server;
   server.maxConnections = MAX_CONNECTIONS;
@@ -87,6 +86,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     if (request.principal) handshaking.admit(request.socket);
     done(null, payload);
   });
+  prepare(fastify, options);
   let draining = false;
   fastify.addHook('onSend', (_request, reply, payload, done) => {
     if (draining) void reply.header('connection', 'close');

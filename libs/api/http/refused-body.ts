@@ -19,10 +19,12 @@ export function readRefusedBodies(server: FastifyInstance): void {
   });
 }
 
-/** It is too large, or a file that was begun and not read to its end. */
+/** It is too large, of a type that is not taken, or a file that was begun and not read to its end. */
 function isRefusedOnItsWay(request: FastifyRequest, { statusCode }: FastifyReply): boolean {
   const { complete, readableDidRead } = request.raw;
-  return !complete && (statusCode === 413 || (readableDidRead && operationOf(request)?.upload !== undefined));
+  return (
+    !complete && ([413, 415].includes(statusCode) || (readableDidRead && operationOf(request)?.upload !== undefined))
+  );
 }
 
 async function readAway(body: Readable): Promise<void> {
