@@ -21,7 +21,7 @@ export interface Collecting {
    * the middle of a flood it cannot free what the flood still uses.
    */
   readonly repeats?: number;
-  /** Of one CPU, at most: a large heap is collected the more seldom. */
+  /** Of one CPU, at most, for the thread that waits: a large heap is collected the more seldom. V8's helpers take some four times as much beside it. */
   readonly pauseShare: number;
 }
 
