@@ -1,4 +1,5 @@
 import { runProcess } from '@fairlead/config';
+import { replacePeerReading } from '@fairlead/pki/peer-reading';
 import { readConfig } from './config.js';
 import { run } from './run-agent.js';
 
@@ -16,6 +17,7 @@ else
 
 /** Loaded when it is asked for, which is seldom. (No top-level `await`: the bundle is CommonJS.) */
 async function checkSurroundings(options: readonly string[]): Promise<void> {
+  replacePeerReading();
   const { check } = await import('./check.js');
   process.exitCode = await check(options);
 }

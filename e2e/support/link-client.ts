@@ -46,14 +46,25 @@ const ANSWER_MS = 60_000;
 const SERVICE = '/fairlead.link.v1.AgentLinkService';
 const FACTS = { agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' };
 
-/** `address` is `host:port`; `localAddress` is where it comes from. Rejects if nobody answers TLS there. */
-export function connectLink(address: string, localAddress = '127.0.0.1'): Promise<LinkClient> {
+interface LinkClientOptions {
+  /** Where it comes from; default `127.0.0.1`. */
+  readonly localAddress?: string;
+  /** PEM of the certificate that it shows; default: none. */
+  readonly shown?: { readonly key: string; readonly cert: string };
+}
+
+/** `address` is `host:port`. Rejects if nobody answers TLS there. */
+export function connectLink(
+  address: string,
+  { localAddress = '127.0.0.1', shown }: LinkClientOptions = {},
+): Promise<LinkClient> {
   const [host = '', port = ''] = address.split(':');
   // Node passes the local address on to the socket, though its types do not say so.
   const options: ConnectionOptions & { localAddress: string } = {
     host,
     port: Number(port),
     localAddress,
+    ...shown,
     ALPNProtocols: ['h2'],
     // An attacker does not mind who answers.
     rejectUnauthorized: false,

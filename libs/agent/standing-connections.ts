@@ -31,7 +31,7 @@ export function unlessRevoked(connection: GatewayConnection, revoked: RevokedGat
   throw why;
 }
 
-/** By each connection, or why it cannot be read. Node tells a client its peer's certificate once, and undefined from then on. */
+/** By each connection, or why it cannot be read. Node by itself tells a client its peer's certificate once, and undefined from then on. */
 const shownBy = new WeakMap<GatewayConnection, PeerCertificate | FairleadError>();
 
 /** Of one that cannot be read nobody could tell whether it was revoked. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { FairleadError, messageOf, type LogLevel } from '@fairlead/errors';
 import { createLogger, type Logger } from '@fairlead/observability';
+import { replacePeerReading } from '@fairlead/pki/peer-reading';
 import { printable } from './load-config.js';
 
 export interface ProcessDefinition<Config extends { readonly FAIRLEAD_LOG_LEVEL: LogLevel }> {
@@ -39,6 +40,7 @@ export async function runProcess<Config extends { readonly FAIRLEAD_LOG_LEVEL: L
   }
   const logger = createLogger(name, config.FAIRLEAD_LOG_LEVEL);
   tellCrash(logger);
+  if (!replacePeerReading()) logger.warn('tls.peer_reading.of_node', { node: process.version });
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.once(signal, () => beginStop(stop, logger, shutdownMs(config)));

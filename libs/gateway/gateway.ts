@@ -1,7 +1,6 @@
 import { systemClock } from '@fairlead/clock';
 import { RateLimitedLog, type Balancers } from '@fairlead/limits';
 import type { Check } from '@fairlead/observability';
-import { freePeerChains } from '@fairlead/pki';
 import { RoutePublisher, createRelayServer } from '@fairlead/tunnel/gateway';
 import { AuditForwarder } from './audit/audit-forwarder.js';
 import { obtainCertificates } from './certificates/gateway-certificates.js';
@@ -123,7 +122,6 @@ function listenTo(options: GatewayOptions, state: GatewayState, signal: AbortSig
 }
 
 function buildServers(options: GatewayOptions, state: GatewayState, heard: Heard): GatewayServers {
-  if (!freePeerChains()) options.logger.warn('gateway.peer_chains.kept', { node: process.version });
   const { credential, connectListen, connectLimits, kubeApiLimits } = options;
   const { certificates, directory, sessions } = state;
   const { serving, trustDomain } = certificates;

@@ -29,7 +29,6 @@ export {
   type IssuedCertificate,
   type ServingOptions,
 } from './issue-certificate.js';
-export { freePeerChains } from './free-peer-chains.js';
 export { isOutOfDate, readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
 export { verifyChain, verifyPath, type VerifiedPath, type VerifyOptions } from './verify-chain.js';
 export {

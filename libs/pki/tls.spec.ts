@@ -1,4 +1,4 @@
-import { X509Certificate, generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { isIP, type AddressInfo } from 'node:net';
 import { connect, createServer, type PeerCertificate as TlsPeer, type TLSSocket } from 'node:tls';
@@ -9,7 +9,6 @@ import {
   createIssuing,
   createRoot,
   crossSign,
-  freePeerChains,
   generatePrivateKey,
   issueIdentity,
   issueServing,
@@ -128,60 +127,6 @@ describe("Node's own TLS", () => {
 
   it('refuses a serving certificate as a client', async () => {
     await expect(handshake(server, root.certificatePem)).rejects.toThrow(/hang up/);
-  });
-});
-
-describe('freePeerChains', () => {
-  it("leaves a peer's chain to OpenSSL, which frees it, and the peer's certificate is the same", async () => {
-    const undo = freePeerChains();
-    try {
-      const { peer, leaf } = await handshake(agent, root.certificatePem, 'localhost', (seen) => ({
-        peer: seen.getPeerCertificate(true),
-        leaf: seen.getPeerX509Certificate(),
-      }));
-      expect(peer.issuerCertificate.raw).toEqual(new X509Certificate(issuing.certificatePem).raw);
-      expect(leaf?.raw).toEqual(new X509Certificate(agent.cert).raw);
-      expect(leaf?.subjectAltName).toContain('spiffe://');
-    } finally {
-      undo?.();
-    }
-  });
-
-  it('takes nobody who shows no certificate, or one that nobody here signed', async () => {
-    const undo = freePeerChains();
-    try {
-      await expect(handshake({}, root.certificatePem)).rejects.toThrow(/hang up|certificate/);
-      const other = await createRoot({ commonName: 'root', ...validity });
-      const csr = await checkCsr(await createCsr(agent.key));
-      const leaf = await issueIdentity(other, { csr, id: agentId, ...validity });
-      await expect(handshake({ ...agent, cert: leaf.certificatePem }, root.certificatePem)).rejects.toThrow(/hang up/);
-    } finally {
-      undo?.();
-    }
-  });
-
-  it("counts a certificate that Node's older call cannot describe as none", async () => {
-    const undo = freePeerChains();
-    try {
-      const read = await handshake(agent, root.certificatePem, 'localhost', (seen) => {
-        const { _handle: handle } = seen as TLSSocket & { readonly _handle: object };
-        Object.assign(handle, {
-          getPeerCertificate: () => {
-            throw new Error('cannot be described');
-          },
-        });
-        return { leaf: seen.getPeerX509Certificate() };
-      });
-      expect(read).toEqual({ leaf: undefined });
-    } finally {
-      undo?.();
-    }
-  });
-
-  it('knows this Node from inside', () => {
-    const undo = freePeerChains();
-    expect(undo).toBeTypeOf('function');
-    undo?.();
   });
 });
 

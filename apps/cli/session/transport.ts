@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { getCACertificates } from 'node:tls';
+import { replacePeerReading } from '@fairlead/pki/peer-reading';
 import type { ProxyConfig } from '../config.js';
 
 export const CONNECT_TIMEOUT_MS = 5_000;
@@ -41,6 +42,8 @@ export interface Transport {
   destroy(): Promise<void>;
 }
 
+/** Whom a TLS connection trusts. It is made only with this: before Node reads a certificate, how it does so is made safe. */
 export function trustedBy({ certificateAuthority }: Reaching): string | string[] {
+  replacePeerReading();
   return certificateAuthority ?? [...getCACertificates('default'), ...getCACertificates('system')];
 }

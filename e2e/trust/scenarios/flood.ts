@@ -38,7 +38,7 @@ export async function flood(stack: Stack, quietAddresses: number, answers: Answe
 
 /** Many agents, each with a key of its own and without a token, from one address. */
 async function ask(gateway: string, address: string, requests: number, answers: Answers): Promise<void> {
-  using client = await connectLink(gateway, address);
+  using client = await connectLink(gateway, { localAddress: address });
   await runAll(requests, CALLS_AT_ONCE, async () => {
     const csrDer = await createCsr(await generatePrivateKey());
     const answer = await client.enrol({ tokenId: '', secret: new Uint8Array(), csrDer });

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { createCsr, generatePrivateKey, parseToken, proveEnrolment, signProof } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { brainpoolCertificate } from '../../support/brainpool-certificate.js';
 import { readEvents } from '../../support/events.js';
 import { startImpostor } from '../../support/impostor.js';
 import { connectLink, type Attempt, type LinkClient } from '../../support/link-client.js';
@@ -156,6 +157,16 @@ describe('a certificate request', () => {
       expect(refusals.filter(({ data }) => data.reason === 'CSR_INVALID')).toHaveLength(2);
     });
   });
+});
+
+it('a stranger whose certificate Node cannot describe is one like any other, and ends no gateway', async () => {
+  const pem = await brainpoolCertificate();
+  using stranger = await connectLink(running.stack.gateways[0]?.linkAddress ?? '', { shown: { key: pem, cert: pem } });
+  const invited = await invite(running.stack, 'beside-a-stranger');
+  const attempt = attemptWith(invited, await freshCsr());
+  const guessed = { ...attempt, secret: new Uint8Array(32) };
+  expect(await stranger.enrol(guessed)).toMatchObject({ code: 'TOKEN_UNKNOWN' });
+  expect((await enrolled(attempt)).generation).toBe(1);
 });
 
 it('an agent that has an identity shows it to no gateway with a chain of another CA', async () => {

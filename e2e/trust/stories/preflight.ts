@@ -1,8 +1,13 @@
 import { spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { createServer } from 'node:tls';
+import { endsAtOnce, scratchDir } from '@fairlead/testing';
 import { beforeAll, expect, it } from 'vitest';
+import { brainpoolCertificate } from '../../support/brainpool-certificate.js';
 import { sharedStack } from '../../support/shared-stack.js';
 import type { TestStack } from '../../support/test-stack.js';
 
@@ -58,6 +63,24 @@ it('says what is wrong and what to do, and ends with 1', async () => {
   expect(nobody.findings.find(({ ok }) => !ok)?.remedy).toContain('network policies');
   const noServer = await check({ KUBERNETES_SERVICE_PORT: '1' });
   expect(failures(noServer)).toEqual(['identity', 'kubernetes']);
+});
+
+it('is not ended by the certificate of the proxy on its way, whatever its key is', async () => {
+  await using scratch = await scratchDir();
+  const pem = await brainpoolCertificate();
+  await writeFile(scratch.file('ca.pem'), pem.slice(pem.indexOf('-----BEGIN CERTIFICATE')));
+  const proxy = createServer({ key: pem, cert: pem }, (socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
+  await using _ends = { [Symbol.asyncDispose]: endsAtOnce(proxy) };
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  const report = await check({
+    HTTPS_PROXY: `https://localhost:${port}`,
+    NODE_EXTRA_CA_CERTS: scratch.file('ca.pem'),
+  });
+  const failed = report.findings.filter(({ ok }) => !ok);
+  expect([report.status, new Set(failed.map((each) => each.check))]).toEqual([1, new Set(['route'])]);
+  for (const { detail } of failed) expect(detail).toContain('403');
 });
 
 it('names a right that the agent works without, and does not fail for it', async () => {

@@ -121,7 +121,7 @@ export class RelayClient {
   }
 }
 
-/** To be asked once, right after the handshake. A session that nobody could judge later is none: UNTRUSTED_PEER. */
+/** To be asked once, right after the handshake, as Node by itself tells it no second time. A session that nobody could judge later is none: UNTRUSTED_PEER. */
 function peerOf(socket: TLSSocket, { credential, relayAddress }: RouteOwner): PeerCertificate {
   const leaf = socket.getPeerX509Certificate();
   if (leaf) return readPeerCertificate(leaf.raw);
