@@ -268,7 +268,11 @@ describe('events', () => {
     await audit.publishEvent(disconnected());
     await eventually(async () => expect(await audit.all({ entry: 'event' })).toHaveLength(1), PATIENCE);
     await running[Symbol.asyncDispose]();
-    const { streams } = await jetstreamManager(await audit.nats.connect(operator));
+    const { streams, consumers } = await jetstreamManager(await audit.nats.connect(operator));
+    // What NATS hands to a process that is gone comes again, half a minute later: it has to know that it is.
+    await eventually(async () =>
+      expect(await consumers.info('FAIRLEAD_EVENTS', 'audit')).toMatchObject({ num_waiting: 0 }),
+    );
     const { last_seq: last } = (await streams.info('FAIRLEAD_EVENTS')).state;
     for (const _ of [1, 2, 3]) await audit.publishEvent(disconnected());
     await streams.update('FAIRLEAD_EVENTS', { max_msgs: 1 });
