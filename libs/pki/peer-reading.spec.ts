@@ -9,6 +9,7 @@ import { connect, createServer, type ConnectionOptions, type TLSSocket, type Tls
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { replacePeerReading } from './peer-reading.js';
+import { bothEnds } from './testing/both-ends.js';
 
 const run = promisify(execFile);
 
@@ -74,13 +75,7 @@ async function handshake<T>(
   const { port } = listener.address() as AddressInfo;
   const socket = connect({ ca: root.cert, servername: 'localhost', ...dialling, host: '127.0.0.1', port });
   try {
-    const failed = once(listener, 'tlsClientError').then(([error]) => Promise.reject(error as Error));
-    const accepted = once(listener, 'secureConnection');
-    const [[seen]] = (await Promise.all([Promise.race([accepted, failed]), once(socket, 'secureConnect')])) as [
-      [TLSSocket],
-      unknown,
-    ];
-    return await look({ seen, socket });
+    return await look({ seen: await bothEnds(listener, socket), socket });
   } finally {
     socket.destroy();
     listener.close();

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { isIP, type AddressInfo } from 'node:net';
-import { connect, createServer, type PeerCertificate as TlsPeer, type TLSSocket } from 'node:tls';
+import { connect, createServer, type PeerCertificate as TlsPeer } from 'node:tls';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   checkCsr,
@@ -18,6 +18,7 @@ import {
   type SpiffeId,
 } from './index.js';
 import { importCaKeyPair } from './private-key.js';
+import { bothEnds } from './testing/both-ends.js';
 import {
   BasicConstraintsExtension,
   KeyUsageFlags,
@@ -58,12 +59,7 @@ beforeAll(async () => {
 const holder = (key: string, leaf: string): Holder => ({ key, cert: leaf + issuing.certificatePem });
 
 /** One TLS 1.3 handshake with client certificates required; what the server saw of the client. */
-async function handshake<T = TlsPeer>(
-  client: Partial<Holder>,
-  ca: string,
-  host = 'localhost',
-  read = (seen: TLSSocket): T => seen.getPeerCertificate(true) as T,
-): Promise<T> {
+async function handshake(client: Partial<Holder>, ca: string, host = 'localhost'): Promise<TlsPeer> {
   const listener = createServer({ ...server, ca: root.certificatePem, requestCert: true, minVersion: 'TLSv1.3' });
   listener.listen(0, '127.0.0.1');
   await once(listener, 'listening');
@@ -75,13 +71,7 @@ async function handshake<T = TlsPeer>(
     port: (listener.address() as AddressInfo).port,
   });
   try {
-    const failed = once(listener, 'tlsClientError').then(([error]) => Promise.reject(error as Error));
-    const accepted = once(listener, 'secureConnection');
-    const [[seen]] = (await Promise.all([Promise.race([accepted, failed]), once(socket, 'secureConnect')])) as [
-      [TLSSocket],
-      unknown,
-    ];
-    return read(seen);
+    return (await bothEnds(listener, socket)).getPeerCertificate(true);
   } finally {
     socket.destroy();
     listener.close();
