@@ -21,6 +21,8 @@ ARG REVISION=unknown
 LABEL org.opencontainers.image.version="${VERSION}" org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.vendor="Fairlead" org.opencontainers.image.licenses="Apache-2.0"
 ENV NODE_ENV=production
+# glibc copies records of TLS by an instruction that is slow on AMD's Zen 3 and 4; up to 1 GiB it does not (docs/adr/0085).
+ENV GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1073741824
 WORKDIR /app
 USER 65532:65532
 # Buffers count as part of the whole heap's limit: otherwise each 20 to 30 MB that pass through a tunnel cost a full collection.

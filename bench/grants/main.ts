@@ -5,7 +5,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import { BUCKETS, grantsKeys, type GrantEntry, type GrantsEntry } from '@fairlead/contracts';
 import { putKv } from '@fairlead/messaging';
 import { startSecuredNats } from '@fairlead/messaging/testing';
-import { NODE_FLAGS, allocatorEnvironment } from '@fairlead/stack';
+import { NODE_ENVIRONMENT, NODE_FLAGS, allocatorEnvironment } from '@fairlead/stack';
 import { scratchDir } from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { GRANTS_EACH, TENANT, USERS, grantsOf, subjectOf } from './grants.js';
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
     const replica = fork(new URL('replica.js', import.meta.url), {
       // As a gateway runs.
       execArgv: [...NODE_FLAGS],
-      env: { ...process.env, ...allocatorEnvironment() },
+      env: { ...process.env, ...NODE_ENVIRONMENT, ...allocatorEnvironment() },
     });
     owned.defer(() => void replica.kill());
     return { replica, credential, seedFile: nats.seedFile({ role: 'gateway', credential }) };

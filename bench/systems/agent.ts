@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '@fairlead/clock';
-import { NODE_FLAGS, entryOf } from '@fairlead/stack';
+import { NODE_ENVIRONMENT, NODE_FLAGS, entryOf } from '@fairlead/stack';
 import { freePort } from '@fairlead/testbed';
 import { testAuthority } from '@fairlead/testing';
 import { BenchError } from '../process/bench-error.js';
@@ -66,6 +66,7 @@ async function prepare(
     writeFile(token, invitation.token, { mode: 0o600 }),
   ]);
   return {
+    ...NODE_ENVIRONMENT,
     PATH: process.env['PATH'] ?? '',
     FAIRLEAD_ENDPOINTS: endpoints.join(','),
     FAIRLEAD_ROOT_PINS: invitation.pins,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { NO_TENANT, registrationRpc } from '@fairlead/contracts';
 import { connectNats, createRpcClient } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
-import { EXIT_WITH_PARENT, NODE_FLAGS, REPOSITORY, type Stack } from '@fairlead/stack';
+import { EXIT_WITH_PARENT, NODE_ENVIRONMENT, NODE_FLAGS, REPOSITORY, type Stack } from '@fairlead/stack';
 import { runAll } from './pool.js';
 import { readInvitation } from './loose-agent.js';
 
@@ -62,6 +62,7 @@ export async function startAgentFleet(
   const { links, endpoints, targets = [] } = options;
   const child = spawn(process.execPath, [...NODE_FLAGS, '--import', EXIT_WITH_PARENT, MAIN], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, ...NODE_ENVIRONMENT },
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const news: FleetNews[] = [];

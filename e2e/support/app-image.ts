@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ALLOCATOR, NODE_FLAGS, REPOSITORY, allocatorEnvironment } from '@fairlead/stack';
+import { ALLOCATOR, NODE_ENVIRONMENT, NODE_FLAGS, REPOSITORY, allocatorEnvironment } from '@fairlead/stack';
 import { filesBelow, programImage, type ImageSpec } from '@fairlead/testbed';
 
 /** Where the Dockerfile puts it. */
@@ -28,6 +28,6 @@ export async function appImage(app: string, name: string, options: AppImageOptio
     command: [join(bundleOf(app), 'main.js')],
     user: '65532:65532',
     workingDir: '/app',
-    env: { NODE_ENV: 'production', ...(allocator && { LD_PRELOAD: `/${IN_IMAGE}` }) },
+    env: { NODE_ENV: 'production', ...NODE_ENVIRONMENT, ...(allocator && { LD_PRELOAD: `/${IN_IMAGE}` }) },
   });
 }

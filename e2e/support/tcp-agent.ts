@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { EXIT_WITH_PARENT, NODE_FLAGS, entryOf, type Stack } from '@fairlead/stack';
+import { EXIT_WITH_PARENT, NODE_ENVIRONMENT, NODE_FLAGS, entryOf, type Stack } from '@fairlead/stack';
 import { freePort } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { invite, type Invitation } from './loose-agent.js';
@@ -103,7 +103,7 @@ async function prepare(
 function launch(env: Readonly<Record<string, string>>, hear: (line: string) => void): ChildProcess {
   const child = spawn(process.execPath, [...NODE_FLAGS, '--import', EXIT_WITH_PARENT, entryOf('agent')], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...env },
+    env: { ...NODE_ENVIRONMENT, ...env },
   });
   for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', hear);
   return child;

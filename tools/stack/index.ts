@@ -20,7 +20,7 @@ export type { StackProcess } from './process/supervised-process.js';
 export type { CommandOutput } from './process/run-command.js';
 export { DEFAULT_BASE_PORT, planPorts, type PortPlan } from './state/port-plan.js';
 export { ALLOCATOR, allocatorEnvironment } from './process/allocator.js';
-export { NODE_FLAGS } from './process/node-flags.js';
+export { NODE_ENVIRONMENT, NODE_FLAGS } from './process/node-flags.js';
 export { EXIT_WITH_PARENT } from './process/node-unit.js';
 export { REPOSITORY, entryOf } from './state/repository.js';
 export { podImages, type PodImagesOptions } from './gitops/pod-images.js';

@@ -5,7 +5,7 @@ import { StackError } from '../errors.js';
 import { describeExit, type Exit, type StackLog } from '../events.js';
 import { BoundedLog } from './bounded-log.js';
 import type { Run, Unit } from './unit.js';
-import { NODE_FLAGS } from './node-flags.js';
+import { NODE_ENVIRONMENT, NODE_FLAGS } from './node-flags.js';
 
 interface NodeUnitOptions {
   readonly name: string;
@@ -73,7 +73,7 @@ async function launch(options: Omit<NodeUnitOptions, 'healthUrl'>, file: Bounded
   const args = [...NODE_FLAGS, '--import', EXIT_WITH_PARENT, main, ...(options.args ?? [])];
   const child = spawn(process.execPath, args, {
     cwd,
-    env: { ...(await options.env()) },
+    env: { ...NODE_ENVIRONMENT, ...(await options.env()) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     detached: true,
     ...user,
