@@ -147,3 +147,12 @@ it('gives back the pages that garbage had, which V8 keeps otherwise', () => {
   vi.advanceTimersByTime(15_000);
   expect(process.memoryUsage.rss()).toBeLessThan(resident - 60 * MIB);
 });
+
+it('lets a tick wait meanwhile, without which V8 makes all later ones slowly', () => {
+  const nextTick = vi.spyOn(process, 'nextTick');
+  heapMib = [30, 16];
+  collectWhenIdle(stop.signal);
+  vi.advanceTimersByTime(15_000);
+  expect(heapMib).toEqual([]);
+  expect(nextTick).toHaveBeenCalledOnce();
+});
