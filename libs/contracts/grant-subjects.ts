@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AccessEntry } from './kv.js';
 import type { Subject } from './access.js';
 
@@ -42,7 +42,7 @@ function without(prefix: string, user: string): string {
 
 /** SHA-256 of kind and name, base64url: names of people are no keys of a bucket. The same in every version. */
 export function subjectHash({ kind, name }: Subject): string {
-  return createHash('sha256').update(`${kind}:${name}`).digest('base64url');
+  return hash('sha256', `${kind}:${name}`, 'base64url');
 }
 
 /** Keys of the bucket `grants`. */

@@ -1,7 +1,7 @@
 import { AccessBucketEntry, BUCKETS, ClientEntry, ClusterEntry, type AccessEntry } from '@fairlead/contracts';
 import { watchBucket, type KvSnapshot } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AccessIndex, type LetIn } from './access/access-index.js';
 import type { GrantsIndex, Proven } from './access/grants-index.js';
@@ -109,7 +109,7 @@ export class Directory {
    * by hash: comparing takes the same time whether or not the token is nearly right.
    */
   principalOf(bearerToken: string, nowMs: number): AccessEntry | undefined {
-    return this.#access.principalOf(createHash('sha256').update(bearerToken).digest('base64'), nowMs);
+    return this.#access.principalOf(hash('sha256', bearerToken, 'base64'), nowMs);
   }
 
   /** See `AccessIndex`. */

@@ -1,5 +1,6 @@
 import { hash, type X509Certificate } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
+import { BoundedMap } from '@fairlead/limits';
 import { parseCertificate, spkiSha256 } from './pem.js';
 import { parseSpiffeId, type SpiffeId } from './spiffe-id.js';
 
@@ -18,9 +19,8 @@ export interface PeerCertificate {
   readonly spkiSha256: string;
 }
 
-/** What was read before, by the certificate's hash, oldest first. A client that opens many connections shows the same one each time. */
-const readBefore = new Map<string, PeerCertificate>();
-const MAX_REMEMBERED = 2_048;
+/** What was read before, by the certificate's hash. A client that opens many connections shows the same one each time. */
+const readBefore = new BoundedMap<string, PeerCertificate>({ max: 2_048, overflow: 'forget-oldest' });
 
 /** Reads a leaf's identity; no trust is checked here. CERTIFICATE_REFUSED unless it has exactly one URI SAN, a SPIFFE id of ours. */
 export function readPeerCertificate(der: Uint8Array): PeerCertificate {
@@ -28,7 +28,6 @@ export function readPeerCertificate(der: Uint8Array): PeerCertificate {
   const known = readBefore.get(key);
   if (known) return known;
   const peer = read(der);
-  if (readBefore.size >= MAX_REMEMBERED) readBefore.delete(readBefore.keys().next().value as string);
   readBefore.set(key, peer);
   return peer;
 }

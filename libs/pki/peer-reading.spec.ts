@@ -101,6 +101,27 @@ describe('replacePeerReading', () => {
     });
   });
 
+  it('tells peers apart that come by turns, with certificates of any length', async () => {
+    const other = await certify('other-client', 'P-256', { by: 'issuing' });
+    const names = Array.from({ length: 400 }, (_, at) => `DNS:${at}.example`).join(',');
+    const long = await certify('long', 'P-256', { by: 'issuing', alternative: `subjectAltName=${names}` });
+    for (const peer of [client, other, long, client, long, other]) {
+      const ofClient = await handshake({}, peer, ({ seen }) => seen.getPeerX509Certificate()?.raw);
+      expect(ofClient).toEqual(leafOf(peer).raw);
+    }
+  });
+
+  it('reads a certificate once, however many connections it comes with', async () => {
+    const below = async (peer: Holder): Promise<unknown> =>
+      handshake({}, peer, ({ seen }) => {
+        const { _handle: handle } = seen as TLSSocket & { readonly _handle: { getPeerX509Certificate(): object } };
+        return handle.getPeerX509Certificate();
+      });
+    const first = await below(client);
+    expect(first).toBeTypeOf('object');
+    expect(await below(client)).toBe(first);
+  });
+
   it('takes nobody who shows no certificate, or one that nobody here signed', async () => {
     await expect(handshake({}, {}, () => 'taken')).rejects.toThrow(/hang up|certificate/);
     const stranger = await certify('stranger', 'P-256');

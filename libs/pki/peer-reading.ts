@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import { TLSSocket, createSecureContext, rootCertificates } from 'node:tls';
+import { BoundedMap } from '@fairlead/limits';
 
 /** What Node has below a TLS socket, as much of it as is needed here. */
 interface TlsHandle {
@@ -16,6 +17,9 @@ interface TlsHandle {
 const BELOW = 'kHandle';
 /** The peer's certificate within a session: field [3], explicit (OpenSSL, ssl/ssl_asn1.c). */
 const PEER_OF_SESSION = 0xa3;
+/** Certificates that are remembered, and how long one may be for that, in bytes: less than a megabyte, whatever strangers show. */
+const REMEMBERED = 64;
+const MAX_REMEMBERED_BYTES = 4_096;
 
 /**
  * Replaces, for the whole process, how Node reads the certificate of a TLS peer: the peer's own alone, of its session, never its chain.
@@ -61,10 +65,21 @@ function leafOf(handle: TlsHandle): X509Certificate | undefined {
   try {
     const session = handle.getSession();
     const der = session && fieldOf(session, PEER_OF_SESSION);
-    return der && new X509Certificate(asPem(der));
+    return der && certificateOf(der);
   } catch {
     return undefined;
   }
+}
+
+/** By its whole DER. Each connection is asked for its peer twice, and most peers come again with the certificate they had: to read one takes longer than all else here. */
+const remembered = new BoundedMap<string, X509Certificate>({ max: REMEMBERED, overflow: 'forget-oldest' });
+
+function certificateOf(der: Buffer): X509Certificate {
+  if (der.length > MAX_REMEMBERED_BYTES) return new X509Certificate(asPem(der));
+  const key = der.toString('latin1');
+  const certificate = remembered.get(key) ?? new X509Certificate(asPem(der));
+  remembered.set(key, certificate);
+  return certificate;
 }
 
 /** Node looks for PEM first, in DER too: a certificate that has another as PEM in one of its fields would be read as that one. */
