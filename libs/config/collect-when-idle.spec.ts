@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { COLLECTING_OF_SERVER, collectWhenIdle } from './collect-when-idle.js';
 
 const MIB = 1024 * 1024;
-/** Of a server, which looks again once: each look takes some of what there is. */
 const LOOK_MS = COLLECTING_OF_SERVER.lookMs;
+/** Of a server, which looks again once: each look takes some of what there is. */
 const REPEATING = { ...COLLECTING_OF_SERVER, repeats: { times: 1, everyMs: LOOK_MS } };
 const REPEATING_NEVER = { ...COLLECTING_OF_SERVER, repeats: { times: 0, everyMs: 0 } };
 let stop: AbortController;
