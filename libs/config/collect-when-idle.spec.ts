@@ -1,12 +1,10 @@
-import vm from 'node:vm';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { COLLECTING_OF_SERVER, collectWhenIdle } from './collect-when-idle.js';
 
 const MIB = 1024 * 1024;
-const LOOK_MS = COLLECTING_OF_SERVER.lookMs;
 /** Of a server, which looks again once: each look takes some of what there is. */
-const REPEATING = { ...COLLECTING_OF_SERVER, repeats: { times: 1, everyMs: LOOK_MS } };
-const REPEATING_NEVER = { ...COLLECTING_OF_SERVER, repeats: { times: 0, everyMs: 0 } };
+const REPEATING = { ...COLLECTING_OF_SERVER, repeats: 1 };
+const LOOK_MS = COLLECTING_OF_SERVER.lookMs;
 let stop: AbortController;
 let heapMib: number[];
 let residentMib: number[];
@@ -54,57 +52,16 @@ it('leaves a process alone that works', () => {
   expect(heapMib).toEqual([100]);
 });
 
-/** Of one CPU, at all times from now on. */
-function useShare(share: number): void {
+it('collects in a server that has a little to do, once that is half of what it keeps', () => {
+  cpuMs = 0;
+  // 0.2 of a core; the second collection frees too little for a third one. Of the looks the third one finds too little: half of 40 is 20.
   vi.spyOn(process, 'cpuUsage').mockImplementation((before) => ({
-    user: before ? share * LOOK_MS * 1_000 : 0,
+    user: before ? 0.2 * LOOK_MS * 1_000 : 0,
     system: 0,
   }));
-}
-
-/** The collections of a process, without any that really happens. */
-function watchFlavors(): string[] {
-  const flavors: string[] = [];
-  vi.spyOn(vm, 'runInNewContext').mockReturnValue(({ flavor }: { flavor: string }) => flavors.push(flavor));
-  return flavors;
-}
-
-it('collects in a server that has a little to do, once that is half of what it keeps', () => {
-  useShare(0.2);
-  // The second collection frees too little for a third one. Of the looks the third one finds too little: half of 40 is 20.
   heapMib = [90, 40, 42, 40, 59, 61, 41];
   collectWhenIdle(stop.signal, REPEATING);
   vi.advanceTimersByTime(4 * LOOK_MS);
-  expect(heapMib).toEqual([]);
-});
-
-it('collects in a server that is rather busy once twice as much is there, and never in one that is busy', () => {
-  useShare(0.4);
-  heapMib = [30, 33, 16, 40, 49, 16, 90];
-  collectWhenIdle(stop.signal, REPEATING_NEVER);
-  vi.advanceTimersByTime(4 * LOOK_MS);
-  expect(heapMib).toEqual([90]);
-  useShare(0.5);
-  vi.advanceTimersByTime(4 * LOOK_MS);
-  expect(heapMib).toEqual([90]);
-});
-
-it('gives pages back in a server that is calm, and half a minute later in one that is not', () => {
-  const flavors = watchFlavors();
-  useShare(0.2);
-  heapMib = [90, 40, ...Array.from({ length: 6 }, () => 41), 40, 41, 90, 40, 41, 40, 70, 40];
-  collectWhenIdle(stop.signal, REPEATING_NEVER);
-  vi.advanceTimersByTime(6 * LOOK_MS);
-  expect(flavors).toEqual(['regular']);
-  vi.advanceTimersByTime(LOOK_MS);
-  expect(flavors).toEqual(['regular', 'last-resort']);
-  vi.advanceTimersByTime(2 * LOOK_MS);
-  expect(flavors).toEqual(['regular', 'last-resort', 'regular']);
-  useShare(0.05);
-  vi.advanceTimersByTime(LOOK_MS);
-  expect(flavors.slice(3)).toEqual(['last-resort']);
-  vi.advanceTimersByTime(LOOK_MS);
-  expect(flavors.slice(3)).toEqual(['last-resort', 'last-resort']);
   expect(heapMib).toEqual([]);
 });
 
@@ -112,7 +69,7 @@ it('collects in a server whose heap is small and holds on to a fifth of what the
   // It gives memory back after its first collection: 140 is much for one that had 105 meanwhile, and 120 is not.
   heapMib = [35, 30, 30, 35, 30, 35];
   residentMib = [160, 158, 105, 140, 139, 120];
-  collectWhenIdle(stop.signal, REPEATING_NEVER);
+  collectWhenIdle(stop.signal, { ...COLLECTING_OF_SERVER, repeats: 0 });
   vi.advanceTimersByTime(2 * LOOK_MS);
   expect(heapMib).toEqual([35, 30, 35]);
   vi.advanceTimersByTime(LOOK_MS);
@@ -144,14 +101,13 @@ it('collects in a server until that frees little of what its heap holds on to, t
   expect(heapMib).toEqual([]);
 });
 
-it('collects in a server four times more where the first time freed nothing: what a flood uses is garbage later', () => {
-  const flavors = watchFlavors();
-  heapMib = Array.from({ length: 30 }, () => 60);
+it('collects in a server sixteen times more where the first time freed nothing: what a flood uses is garbage later', () => {
+  heapMib = [60, 60, ...Array.from({ length: 32 }, () => 60), 60, 0];
   collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
-  vi.advanceTimersByTime(5 * LOOK_MS);
-  expect(flavors).toEqual(['last-resort', 'regular']);
-  vi.advanceTimersByTime(20 * LOOK_MS);
-  expect(flavors).toEqual(['last-resort', 'regular', 'regular', 'regular', 'regular']);
+  vi.advanceTimersByTime(17 * LOOK_MS);
+  expect(heapMib).toEqual([60, 0]);
+  vi.advanceTimersByTime(LOOK_MS);
+  expect(heapMib).toEqual([0]);
 });
 
 it('collects the more seldom the longer it takes', () => {
