@@ -17,7 +17,7 @@ interface TlsHandle {
 const BELOW = 'kHandle';
 /** The peer's certificate within a session: field [3], explicit (OpenSSL, ssl/ssl_asn1.c). */
 const PEER_OF_SESSION = 0xa3;
-/** Certificates that are remembered, and how long one may be for that, in bytes: less than a megabyte, whatever strangers show. */
+/** Certificates that are remembered, and how long one may be for that, in bytes: 2 MB, whatever strangers show, as one so long takes 28 KB once it is read. */
 const REMEMBERED = 64;
 const MAX_REMEMBERED_BYTES = 4_096;
 
@@ -71,7 +71,7 @@ function leafOf(handle: TlsHandle): X509Certificate | undefined {
   }
 }
 
-/** By its whole DER. Each connection is asked for its peer twice, and most peers come again with the certificate they had: to read one takes longer than all else here. */
+/** What was read before, by its whole DER. Each connection is asked for its peer twice, by Node and by us, and most peers come again with the certificate they had. */
 const remembered = new BoundedMap<string, X509Certificate>({ max: REMEMBERED, overflow: 'forget-oldest' });
 
 function certificateOf(der: Buffer): X509Certificate {
