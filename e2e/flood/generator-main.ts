@@ -68,14 +68,12 @@ class Attacker {
   }
 
   #flood(socket: TLSSocket, batch: Batch): void {
-    const bytes = batch.next();
-    this.#report.steps += batch.steps;
+    const { isDribbled } = this.#kind;
+    const bytes = isDribbled ? batch.next().subarray(0, DRIBBLED_AT_ONCE) : batch.next();
+    this.#report.steps += isDribbled ? bytes.length : batch.steps;
     this.#report.bytes += bytes.length;
-    if (!this.#kind.isDribbled) {
-      socket.write(bytes);
-      return;
-    }
-    for (const byte of bytes.subarray(0, DRIBBLED_AT_ONCE)) socket.write(Buffer.from([byte]));
+    if (!isDribbled) socket.write(bytes);
+    else for (const byte of bytes) socket.write(Buffer.from([byte]));
   }
 }
 

@@ -21,7 +21,7 @@ export interface FloodKind {
   readonly isFresh: boolean;
   /** Absent: it reads what it is answered. */
   readonly readsNothing?: true;
-  /** Each byte in a TLS record of its own. */
+  /** Byte by byte: a TLS record has no more than came together while the one before was sent. */
   readonly isDribbled?: true;
   readonly protocol: 'h2' | 'http/1.1';
 }

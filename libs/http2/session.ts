@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { TLSSocket } from 'node:tls';
+import { readNoMore } from '@fairlead/limits';
 import { SessionError, unreadAnswers } from './errors.js';
 import { FlowControl } from './flow-control.js';
 import { Guard } from './guard.js';
@@ -170,7 +171,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
       this.#output.finish(goawayFrame(this.streams.lastTaken, code));
       const isOffender = code === CODE.enhanceYourCalm && this.guard.allowance !== null;
       // Neither read nor ended: whoever waits for its end does not dial meanwhile.
-      if (isOffender) this.socket.pause();
+      if (isOffender) readNoMore(this.socket);
       else this.socket.end();
       const holdMs = isOffender ? OFFENDER_MS + Math.random() * OFFENDER_JITTER_MS : GOAWAY_MS;
       const timer = setTimeout(() => this.socket.destroy(), holdMs);
@@ -254,7 +255,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   /** It has not heard of the end yet; or it does not care. */
   #drop(chunk: Buffer): void {
     this.#unheardBytes += chunk.length;
-    if (this.#unheardBytes > AFTER_GOAWAY_BYTES) this.socket.pause();
+    if (this.#unheardBytes > AFTER_GOAWAY_BYTES) readNoMore(this.socket);
   }
 
   #failWith(error: Error): void {

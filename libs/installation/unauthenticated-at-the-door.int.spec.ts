@@ -42,6 +42,14 @@ async function closing(connection: Socket | ClientHttp2Session): Promise<void> {
   });
 }
 
+/** While a connection is new (crypto/tls: a segment less what TLS adds). */
+const GO_RECORD_BYTES = 1_208;
+
+/** Sends this in a record of its own. */
+function sendRecord(socket: Socket, bytes: Buffer): Promise<void> {
+  return new Promise((resolve) => void socket.write(bytes, () => resolve()));
+}
+
 /** A client whose window is 0: heads reach it, and no body. */
 function connectTakingNothing(): ClientHttp2Session {
   const ca = [...installation.authority.roots];
@@ -159,6 +167,29 @@ describe('the first head of a connection', () => {
     socket.destroy();
   });
 
+  it('may be as large as any, in records of TLS as small as Go makes them', async () => {
+    const socket = await rawDoor(installation, replica);
+    let heard = '';
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
+    const head = Buffer.from(ask(installation.token).replace('Host', `${'X-More: 0\r\n'.repeat(5_800)}Host`));
+    for (let at = 0; at < head.length; at += GO_RECORD_BYTES) {
+      await sendRecord(socket, head.subarray(at, at + GO_RECORD_BYTES));
+    }
+    await eventually(() => expect(heard).toMatch(/^HTTP\/1\.1 503 /));
+    socket.destroy();
+  });
+
+  it('does not come byte by byte', async () => {
+    const socket = await rawDoor(installation, replica);
+    const closed = closing(socket);
+    let heard = '';
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
+    const head = Buffer.from(`GET / HTTP/1.1\r\nHost: d\r\n${'X-More: 0\r\n'.repeat(10)}\r\n`);
+    for (const byte of head) await sendRecord(socket, Buffer.from([byte]));
+    await closed;
+    expect(heard).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
   it('has a size', async () => {
     const socket = await rawDoor(installation, replica);
     const closed = closing(socket);
@@ -205,6 +236,16 @@ describe('a connection of HTTP/2, before its first request', () => {
     const toldAtMs = performance.now();
     await closed;
     expect(performance.now() - toldAtMs).toBeGreaterThan(2_500);
+  });
+
+  it('is refused where its head comes byte by byte', async () => {
+    const { socket, types, heard } = await greet();
+    const closed = closing(socket);
+    const begun = frame(FRAME.headers, FLAG.endHeaders, 1, Buffer.alloc(16_384)).subarray(0, 200);
+    for (const byte of begun) await sendRecord(socket, Buffer.from([byte]));
+    await eventually(() => expect(types()).toContain(FRAME.goaway));
+    expect(heard().subarray(-4).readUInt32BE()).toBe(11);
+    await closed;
   });
 
   it('is heard by a client that waits for SETTINGS before it asks, and acknowledges them before or after', async () => {

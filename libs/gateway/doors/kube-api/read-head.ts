@@ -1,7 +1,10 @@
 import type { TLSSocket } from 'node:tls';
 
-/** Pieces that a head may come in: each costs a look. */
-const MOST_PIECES = 1_000;
+/**
+ * Pieces that a head may come in, each a record of TLS that costs a look. Go's first records have 1.2 KB, so that 96 KiB are 82 of them, and a
+ * stack may send each of its frames by itself.
+ */
+const MOST_PIECES = 128;
 
 export interface FirstHeadLimits {
   readonly maxHeaderBytes: number;

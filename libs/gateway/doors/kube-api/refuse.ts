@@ -1,6 +1,7 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { toKubeStatus } from '@fairlead/kube-http';
+import { readNoMore } from '@fairlead/limits';
 import type { ConnectionShares } from '../../limits/connection-shares.js';
 import type { Failed } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
@@ -44,9 +45,9 @@ export function noteImpatience(socket: Socket): void {
   impatient.add(socket);
 }
 
-/** Ends a connection without an answer that is still to come, in a while. */
+/** Ends a connection without an answer that is still to come, in a while; nothing of it is read any more. */
 export function endLater(socket: Socket): void {
-  socket.pause();
+  readNoMore(socket);
   const timer = setTimeout(() => socket.destroy(), holdMs()).unref();
   socket.once('close', () => clearTimeout(timer));
 }
