@@ -39,8 +39,8 @@ const TARGETS = [
   '/api/v1/namespaces/team-3/secrets',
 ] as const;
 const POLL_MS = 2;
-/** Longer than a gateway takes to notice that it is idle, and to give back what it does not use. */
-const IDLE_MS = 15_000;
+/** Longer than a gateway takes to notice that it is calm, and to give back what it does not use. */
+const IDLE_MS = 45_000;
 /** Clusters that one user works in. */
 const CLUSTERS_EACH = 3;
 
@@ -58,7 +58,7 @@ async function run(command: Command): Promise<void> {
 }
 
 async function load({ url, credential, seedFile }: Extract<Command, { do: 'load' }>): Promise<Loaded> {
-  const signal = AbortSignal.timeout(90_000);
+  const signal = AbortSignal.timeout(150_000);
   const nc = await connectNats({ role: 'gateway', credential, url, seedFile, logger: silentLogger, signal });
   collectWhenIdle(signal, COLLECTING_OF_SERVER);
   await setTimeout(IDLE_MS);

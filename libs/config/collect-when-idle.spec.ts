@@ -3,7 +3,8 @@ import { COLLECTING_OF_SERVER, collectWhenIdle } from './collect-when-idle.js';
 
 const MIB = 1024 * 1024;
 /** Of a server, which looks again once: each look takes some of what there is. */
-const REPEATING = { ...COLLECTING_OF_SERVER, repeats: 1 };
+const REPEATING = { ...COLLECTING_OF_SERVER, flooded: { share: 0.5, looks: 1, repeats: 1 } };
+const flooded = (): boolean => true;
 const LOOK_MS = COLLECTING_OF_SERVER.lookMs;
 let stop: AbortController;
 let heapMib: number[];
@@ -52,15 +53,52 @@ it('leaves a process alone that works', () => {
   expect(heapMib).toEqual([100]);
 });
 
-it('collects in a server that has a little to do, once that is half of what it keeps', () => {
-  cpuMs = 0;
-  // 0.2 of a core; the second collection frees too little for a third one. Of the looks the third one finds too little: half of 40 is 20.
+/** Of one CPU, from now on. */
+function useShare(share: number): void {
   vi.spyOn(process, 'cpuUsage').mockImplementation((before) => ({
-    user: before ? 0.2 * LOOK_MS * 1_000 : 0,
+    user: before ? share * LOOK_MS * 1_000 : 0,
     system: 0,
   }));
+}
+
+it('leaves a server alone that works, and one that is calm for no more than a moment', () => {
+  heapMib = [90, 40];
+  useShare(0.2);
+  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
+  vi.advanceTimersByTime(20 * LOOK_MS);
+  for (const share of [0.05, 0.2]) {
+    useShare(share);
+    vi.advanceTimersByTime(5 * LOOK_MS);
+  }
+  expect(heapMib).toEqual([90, 40]);
+  useShare(0.05);
+  vi.advanceTimersByTime(5 * LOOK_MS);
+  expect(heapMib).toEqual([90, 40]);
+  vi.advanceTimersByTime(LOOK_MS);
+  expect(heapMib).toEqual([]);
+});
+
+it('collects in a server that works once it is flooded, and no more times than are worth it when that is over', () => {
+  let isFlooded = false;
+  heapMib = [90, 80, 80, 80, 80];
+  useShare(0.4);
+  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER, () => isFlooded);
+  vi.advanceTimersByTime(LOOK_MS);
+  isFlooded = true;
+  vi.advanceTimersByTime(2 * LOOK_MS);
+  expect(heapMib).toEqual([80]);
+  isFlooded = false;
+  useShare(0.05);
+  vi.advanceTimersByTime(6 * LOOK_MS);
+  // Looked at, and left.
+  expect(heapMib).toEqual([]);
+});
+
+it('collects in a flooded server that has a little to do, once that is half of what it keeps', () => {
+  useShare(0.2);
+  // The second collection frees too little for a third one. Of the looks the third one finds too little: half of 40 is 20.
   heapMib = [90, 40, 42, 40, 59, 61, 41];
-  collectWhenIdle(stop.signal, REPEATING);
+  collectWhenIdle(stop.signal, REPEATING, flooded);
   vi.advanceTimersByTime(4 * LOOK_MS);
   expect(heapMib).toEqual([]);
 });
@@ -69,7 +107,7 @@ it('collects in a server whose heap is small and holds on to a fifth of what the
   // It gives memory back after its first collection: 140 is much for one that had 105 meanwhile, and 120 is not.
   heapMib = [35, 30, 30, 35, 30, 35];
   residentMib = [160, 158, 105, 140, 139, 120];
-  collectWhenIdle(stop.signal, { ...COLLECTING_OF_SERVER, repeats: 0 });
+  collectWhenIdle(stop.signal, { ...COLLECTING_OF_SERVER, calm: { share: 0.1, looks: 1 } });
   vi.advanceTimersByTime(2 * LOOK_MS);
   expect(heapMib).toEqual([35, 30, 35]);
   vi.advanceTimersByTime(LOOK_MS);
@@ -78,9 +116,9 @@ it('collects in a server whose heap is small and holds on to a fifth of what the
   expect(heapMib).toEqual([]);
 });
 
-it('collects in a server until that frees little, whatever a flood still used the first time', () => {
+it('collects in a flooded server until that frees little, whatever a flood still used the first time', () => {
   heapMib = [90, 50, 55, 27, 28, 27];
-  collectWhenIdle(stop.signal, REPEATING);
+  collectWhenIdle(stop.signal, REPEATING, flooded);
   vi.advanceTimersByTime(2 * LOOK_MS);
   expect(heapMib).toEqual([28, 27]);
   vi.advanceTimersByTime(LOOK_MS);
@@ -90,20 +128,20 @@ it('collects in a server until that frees little, whatever a flood still used th
   expect(heapMib).toEqual([0]);
 });
 
-it('collects in a server until that frees little of what its heap holds on to, too', () => {
+it('collects in a flooded server until that frees little of what its heap holds on to, too', () => {
   // The second collection frees 5 MiB of the heap, and 20 that hung on it.
   heapMib = [90, 50, 55, 50, 56, 44, 44, 44];
   externalMib = [30, 10, 30, 10, 49, 4, 4, 4];
-  collectWhenIdle(stop.signal, REPEATING);
+  collectWhenIdle(stop.signal, REPEATING, flooded);
   vi.advanceTimersByTime(3 * LOOK_MS);
   expect(heapMib).toEqual([44, 44]);
   vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([]);
 });
 
-it('collects in a server sixteen times more where the first time freed nothing: what a flood uses is garbage later', () => {
+it('collects in a flooded server sixteen times more where the first time freed nothing: what a flood uses is garbage later', () => {
   heapMib = [60, 60, ...Array.from({ length: 32 }, () => 60), 60, 0];
-  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
+  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER, flooded);
   vi.advanceTimersByTime(17 * LOOK_MS);
   expect(heapMib).toEqual([60, 0]);
   vi.advanceTimersByTime(LOOK_MS);
@@ -114,7 +152,7 @@ it('collects the more seldom the longer it takes', () => {
   // 60 ms, as much as may be in 6 s.
   vi.spyOn(process, 'threadCpuUsage').mockImplementation((before) => ({ user: before ? 60_000 : 0, system: 0 }));
   heapMib = [90, 40, 90, 90, 40];
-  collectWhenIdle(stop.signal, REPEATING);
+  collectWhenIdle(stop.signal, REPEATING, flooded);
   vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([90, 90, 40]);
   vi.advanceTimersByTime(LOOK_MS);

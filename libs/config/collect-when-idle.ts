@@ -1,12 +1,19 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
+/** When a process is not too busy for a collection. */
+export interface Calm {
+  /** Of one CPU: it used less between two looks, */
+  readonly share: number;
+  /** so many times in a row. */
+  readonly looks: number;
+}
+
 /** When a process collects by itself. */
 export interface Collecting {
   /** How often it is looked. */
   readonly lookMs: number;
-  /** Of one CPU: whoever used less since the last look is idle. */
-  readonly idleShare: number;
+  readonly calm: Calm;
   /** What the heap has to have grown by since the last collection. */
   readonly worthBytes: number;
   /** The same, as a share of what was kept: what it costs is looking at all of that. */
@@ -17,10 +24,10 @@ export interface Collecting {
    */
   readonly worthResidentShare?: number;
   /**
-   * Collects so many times more after a collection that was worth it, or that freed half of `worthBytes` of the heap and of what that holds on to: in
-   * the middle of a flood it cannot free what the flood still uses.
+   * What holds in a flood instead of `calm`. It is collected `repeats` times more after a collection that was worth it, or that freed half of
+   * `worthBytes` of the heap and of what that holds on to: in the middle of a flood it cannot free what the flood still uses.
    */
-  readonly repeats?: number;
+  readonly flooded?: Calm & { readonly repeats: number };
   /** Of one CPU, at most, for the thread that waits: a large heap is collected the more seldom. V8's helpers take some four times as much beside it. */
   readonly pauseShare: number;
 }
@@ -28,61 +35,88 @@ export interface Collecting {
 /** Of a guest, which does nothing but keep its connections most of the time. A collection of so little takes some 20 ms. */
 const GUEST: Collecting = {
   lookMs: 15_000,
-  idleShare: 0.03,
+  calm: { share: 0.03, looks: 1 },
   worthBytes: 4 * 1024 * 1024,
   worthShare: 0,
   pauseShare: 0.005,
 };
 
 /**
- * Of a gateway, which always has something to do, and whose pauses its users feel: after a flood its heap is many times what it keeps, and V8 collects
- * when it is asked for memory, not when it has nothing to do.
+ * Of a gateway, whose pauses its users feel. V8 forgets with a collection what it had compiled, and whoever works then lacks it: so a gateway that
+ * works is left alone, but for floods, after which its heap is many times what it keeps. V8 itself collects when it is asked for memory,
+ * not when it has nothing to do.
  */
 export const COLLECTING_OF_SERVER: Collecting = {
   lookMs: 5_000,
-  idleShare: 0.5,
+  calm: { share: 0.1, looks: 6 },
   worthBytes: 16 * 1024 * 1024,
   worthShare: 0.5,
   worthResidentShare: 0.2,
-  repeats: 16,
+  flooded: { share: 0.5, looks: 1, repeats: 16 },
   pauseShare: 0.01,
 };
 
 /**
  * Lets a process give back what it does not use: our flags put full collections off until the heap has 128 MB, which
- * a process that has become idle, or has only started, does not reach for days. Until the signal is aborted.
+ * a process that has become idle, or has only started, does not reach for days. Until the signal is aborted. `isFlooded` is asked at each look.
  */
-export function collectWhenIdle(signal: AbortSignal, collecting: Collecting = GUEST): void {
-  const { lookMs, idleShare, pauseShare, worthBytes, repeats = 0 } = collecting;
-  const collect = collector();
-  let cpu = process.cpuUsage();
-  let kept: Held = { heapUsed: 0, external: 0, rss: 0 };
-  let notBeforeMs = 0;
-  let repeatsLeft = 0;
-  const timer = setInterval(() => {
-    const { user, system } = process.cpuUsage(cpu);
-    cpu = process.cpuUsage();
-    const isIdle = (user + system) / 1_000 < lookMs * idleShare;
-    if (!isIdle) return;
-    const now = process.memoryUsage();
-    // What a collection freed goes back to the system in the seconds after it.
-    kept = { ...kept, rss: Math.min(kept.rss, now.rss) };
-    const worth = isWorth(collecting, now, kept);
-    if (performance.now() < notBeforeMs || !(worth || repeatsLeft > 0)) return;
-    // Not by the clock: on a busy machine others take the most of it.
-    const before = process.threadCpuUsage();
-    collect();
-    const took = process.threadCpuUsage(before);
-    notBeforeMs = performance.now() + (took.user + took.system) / 1_000 / pauseShare;
-    kept = process.memoryUsage();
-    const freedBytes = now.heapUsed + now.external - kept.heapUsed - kept.external;
-    repeatsLeft = worth || freedBytes >= worthBytes / 2 ? repeats : repeatsLeft - 1;
-  }, lookMs);
+export function collectWhenIdle(
+  signal: AbortSignal,
+  collecting: Collecting = GUEST,
+  isFlooded: () => boolean = () => false,
+): void {
+  const collections = new Collections(collecting);
+  const timer = setInterval(() => collections.look(isFlooded()), collecting.lookMs);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
 
 type Held = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'external' | 'rss'>;
+
+class Collections {
+  readonly #collecting: Collecting;
+  readonly #collect = collector();
+  #cpu = process.cpuUsage();
+  #calmLooks = 0;
+  #kept: Held = { heapUsed: 0, external: 0, rss: 0 };
+  #notBeforeMs = 0;
+  #repeatsLeft = 0;
+
+  constructor(collecting: Collecting) {
+    this.#collecting = collecting;
+  }
+
+  look(isFlooded: boolean): void {
+    const flooded = isFlooded ? this.#collecting.flooded : undefined;
+    if (!this.#isCalm(flooded ?? this.#collecting.calm)) return;
+    const now = process.memoryUsage();
+    // What a collection freed goes back to the system in the seconds after it.
+    this.#kept = { ...this.#kept, rss: Math.min(this.#kept.rss, now.rss) };
+    const worth = isWorth(this.#collecting, now, this.#kept);
+    const isDue = worth || (flooded !== undefined && this.#repeatsLeft > 0);
+    if (!isDue || performance.now() < this.#notBeforeMs) return;
+    this.#collectInTurn();
+    const { heapUsed, external } = (this.#kept = process.memoryUsage());
+    const freedMuch = now.heapUsed + now.external - heapUsed - external >= this.#collecting.worthBytes / 2;
+    this.#repeatsLeft = worth || freedMuch ? (flooded?.repeats ?? 0) : this.#repeatsLeft - 1;
+  }
+
+  #isCalm({ share, looks }: Calm): boolean {
+    const { user, system } = process.cpuUsage(this.#cpu);
+    this.#cpu = process.cpuUsage();
+    const isCalm = (user + system) / 1_000 < this.#collecting.lookMs * share;
+    this.#calmLooks = isCalm ? this.#calmLooks + 1 : 0;
+    return this.#calmLooks >= looks;
+  }
+
+  #collectInTurn(): void {
+    // Not by the clock: on a busy machine others take the most of it.
+    const before = process.threadCpuUsage();
+    this.#collect();
+    const { user, system } = process.threadCpuUsage(before);
+    this.#notBeforeMs = performance.now() + (user + system) / 1_000 / this.#collecting.pauseShare;
+  }
+}
 
 function isWorth({ worthBytes, worthShare, worthResidentShare }: Collecting, now: Held, kept: Held): boolean {
   if (now.heapUsed - kept.heapUsed >= Math.max(worthBytes, worthShare * kept.heapUsed)) return true;

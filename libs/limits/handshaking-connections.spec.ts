@@ -3,6 +3,41 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, it } from 'vitest';
 import { HandshakingConnections } from './handshaking-connections.js';
+import { StrangerFlood } from './strangers.js';
+
+// First: what others have dialled ends later.
+it('tells of those that ended before they had proved anything, and of those that found no slot, not of others', async () => {
+  const server = createServer();
+  const connections = new HandshakingConnections(server, { total: 10, perNetwork: 5 });
+  const endAll = async (accepted: readonly Socket[]): Promise<void> => {
+    const closed = accepted.map((socket) => once(socket, 'close'));
+    for (const client of clients.splice(0)) client.destroy();
+    await Promise.all(closed);
+  };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const clients: Socket[] = [];
+  const dialMany = async (count: number): Promise<readonly Socket[]> => {
+    const dialled: Socket[] = [];
+    for (let at = 0; at < count; at += 1) dialled.push((await dial(server, clients, '127.0.0.1')).accepted);
+    return dialled;
+  };
+  try {
+    const [ofKnown, known] = [new StrangerFlood(() => 0), await dialMany(5)];
+    for (const each of known) connections.admit(each);
+    await endAll(known);
+    expect(ofKnown.isOn()).toBe(false);
+    const [ofStrangers, strangers] = [new StrangerFlood(() => 0), await dialMany(5)];
+    await endAll(strangers);
+    expect(ofStrangers.isOn()).toBe(true);
+    const ofRefused = new StrangerFlood(() => 0);
+    await dialMany(10);
+    expect(ofRefused.isOn()).toBe(true);
+  } finally {
+    for (const client of clients) client.destroy();
+    server.close();
+  }
+});
 
 it('tells connections from one port of a client to two addresses of ours apart', async () => {
   const server = createServer();

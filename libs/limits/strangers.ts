@@ -1,0 +1,34 @@
+/** From so many a second on they are a flood. Probes of load balancers, and users whose token is not valid, are fewer. */
+const FLOOD_PER_SECOND = 5;
+/** What a flood leaves behind is garbage for a while. */
+const AFTERMATH_MS = 90_000;
+
+let ended = 0;
+
+/** A connection of this process has ended, and its peer had not shown who it is. */
+export function noteStranger(): void {
+  ended += 1;
+}
+
+/** Do strangers flood this process? */
+export class StrangerFlood {
+  readonly #nowMs: () => number;
+  #seen = ended;
+  #askedAtMs: number;
+  #lastAtMs = -Infinity;
+
+  /** `nowMs`: of a clock that never goes back. */
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+    this.#askedAtMs = nowMs();
+  }
+
+  /** Did connections of theirs end, five and more a second since this was asked before; or was it so in the last minute and a half? */
+  isOn(): boolean {
+    const nowMs = this.#nowMs();
+    const seconds = (nowMs - this.#askedAtMs) / 1_000;
+    if (ended - this.#seen >= FLOOD_PER_SECOND * Math.max(1, seconds)) this.#lastAtMs = nowMs;
+    [this.#seen, this.#askedAtMs] = [ended, nowMs];
+    return nowMs - this.#lastAtMs <= AFTERMATH_MS;
+  }
+}
