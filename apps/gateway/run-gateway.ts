@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { COLLECTING_OF_SERVER, collectWhenIdle, tracingSettings, untilAborted } from '@fairlead/config';
 import { createEventPublisher } from '@fairlead/events/publisher';
 import { openAudit, rateLimitedEvents, startGateway, type Gateway } from '@fairlead/gateway';
-import { StrangerFlood } from '@fairlead/limits';
+import { UnauthenticatedFlood } from '@fairlead/limits';
 import { createRpcClient } from '@fairlead/messaging';
 import { startTracing, type Check, type Logger } from '@fairlead/observability';
 import { ProcessHost } from '@fairlead/service/process';
@@ -67,7 +67,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
     signal,
   );
   const { link, relay, door, connect } = gateway;
-  const flood = new StrangerFlood();
+  const flood = new UnauthenticatedFlood();
   collectWhenIdle(signal, COLLECTING_OF_SERVER, () => flood.isOn());
   logger.info('gateway.ready', {
     instance,

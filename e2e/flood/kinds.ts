@@ -21,7 +21,7 @@ export interface FloodKind {
   readonly isFresh: boolean;
   /** Absent: it reads what it is answered. */
   readonly readsNothing?: true;
-  /** Byte by byte: a TLS record has no more than came together while the one before was sent. */
+  /** Byte by byte; a TLS record holds what was written while the one before it was on its way. */
   readonly isDribbled?: true;
   readonly protocol: 'h2' | 'http/1.1';
 }

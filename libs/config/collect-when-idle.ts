@@ -3,17 +3,20 @@ import { runInNewContext } from 'node:vm';
 
 /** When a process is not too busy for a collection. */
 export interface Calm {
-  /** Of one CPU: it used less between two looks, */
+  /** It has used less than this share of one CPU between two looks. */
   readonly share: number;
-  /** so many times in a row. */
+  /** At how many looks in a row that has to be so. */
   readonly looks: number;
+  /** How long ago the last collection has to be. Absent: that is no matter. */
+  readonly everyMs?: number;
 }
 
 /** When a process collects by itself. */
 export interface Collecting {
   /** How often it is looked. */
   readonly lookMs: number;
-  readonly calm: Calm;
+  /** Any of these is enough, but for a flood. */
+  readonly calm: readonly Calm[];
   /** What the heap has to have grown by since the last collection. */
   readonly worthBytes: number;
   /** The same, as a share of what was kept: what it costs is looking at all of that. */
@@ -35,7 +38,7 @@ export interface Collecting {
 /** Of a guest, which does nothing but keep its connections most of the time. A collection of so little takes some 20 ms. */
 const GUEST: Collecting = {
   lookMs: 15_000,
-  calm: { share: 0.03, looks: 1 },
+  calm: [{ share: 0.03, looks: 1 }],
   worthBytes: 4 * 1024 * 1024,
   worthShare: 0,
   pauseShare: 0.005,
@@ -43,12 +46,15 @@ const GUEST: Collecting = {
 
 /**
  * Of a gateway, whose pauses its users feel. V8 forgets with a collection what it had compiled, and whoever works then lacks it: so a gateway that
- * works is left alone, but for floods, after which its heap is many times what it keeps. V8 itself collects when it is asked for memory,
+ * works is left alone for two minutes each time, but for floods, after which its heap is many times what it keeps. V8 itself collects when it is asked for memory,
  * not when it has nothing to do.
  */
 export const COLLECTING_OF_SERVER: Collecting = {
   lookMs: 5_000,
-  calm: { share: 0.1, looks: 6 },
+  calm: [
+    { share: 0.1, looks: 6 },
+    { share: 0.5, looks: 1, everyMs: 120_000 },
+  ],
   worthBytes: 16 * 1024 * 1024,
   worthShare: 0.5,
   worthResidentShare: 0.2,
@@ -71,14 +77,19 @@ export function collectWhenIdle(
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
 
+/** Of which any rule may ask. */
+const MOST_LOOKS = 6;
+
 type Held = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'external' | 'rss'>;
 
 class Collections {
   readonly #collecting: Collecting;
   readonly #collect = collector();
   #cpu = process.cpuUsage();
-  #calmLooks = 0;
+  /** Of one CPU, at the last looks. */
+  #shares: readonly number[] = [];
   #kept: Held = { heapUsed: 0, external: 0, rss: 0 };
+  #lastAtMs = -Infinity;
   #notBeforeMs = 0;
   #repeatsLeft = 0;
 
@@ -87,8 +98,10 @@ class Collections {
   }
 
   look(isFlooded: boolean): void {
+    this.#noteShare();
     const flooded = isFlooded ? this.#collecting.flooded : undefined;
-    if (!this.#isCalm(flooded ?? this.#collecting.calm)) return;
+    const rules = flooded ? [flooded] : this.#collecting.calm;
+    if (!rules.some((rule) => this.#isCalm(rule))) return;
     const now = process.memoryUsage();
     // What a collection freed goes back to the system in the seconds after it.
     this.#kept = { ...this.#kept, rss: Math.min(this.#kept.rss, now.rss) };
@@ -101,12 +114,16 @@ class Collections {
     this.#repeatsLeft = worth || freedMuch ? (flooded?.repeats ?? 0) : this.#repeatsLeft - 1;
   }
 
-  #isCalm({ share, looks }: Calm): boolean {
+  #noteShare(): void {
     const { user, system } = process.cpuUsage(this.#cpu);
     this.#cpu = process.cpuUsage();
-    const isCalm = (user + system) / 1_000 < this.#collecting.lookMs * share;
-    this.#calmLooks = isCalm ? this.#calmLooks + 1 : 0;
-    return this.#calmLooks >= looks;
+    this.#shares = [...this.#shares, (user + system) / 1_000 / this.#collecting.lookMs].slice(-MOST_LOOKS);
+  }
+
+  #isCalm({ share, looks, everyMs = 0 }: Calm): boolean {
+    const last = this.#shares.slice(-looks);
+    if (last.length < looks || last.some((each) => each >= share)) return false;
+    return performance.now() - this.#lastAtMs >= everyMs;
   }
 
   #collectInTurn(): void {
@@ -114,7 +131,8 @@ class Collections {
     const before = process.threadCpuUsage();
     this.#collect();
     const { user, system } = process.threadCpuUsage(before);
-    this.#notBeforeMs = performance.now() + (user + system) / 1_000 / this.#collecting.pauseShare;
+    this.#lastAtMs = performance.now();
+    this.#notBeforeMs = this.#lastAtMs + (user + system) / 1_000 / this.#collecting.pauseShare;
   }
 }
 

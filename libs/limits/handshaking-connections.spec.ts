@@ -3,15 +3,15 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, it } from 'vitest';
 import { HandshakingConnections } from './handshaking-connections.js';
-import { StrangerFlood } from './strangers.js';
+import { UnauthenticatedFlood } from './unauthenticated-flood.js';
 
 // First: what others have dialled ends later.
-it('tells of those that ended before they had proved anything, and of those that found no slot, not of others', async () => {
+it('notes those that ended before they had proved anything, and those that found no slot, not others', async () => {
   const server = createServer();
   const connections = new HandshakingConnections(server, { total: 10, perNetwork: 5 });
-  const endAll = async (accepted: readonly Socket[]): Promise<void> => {
-    const closed = accepted.map((socket) => once(socket, 'close'));
-    for (const client of clients.splice(0)) client.destroy();
+  const endAll = async (accepted: readonly Socket[], said = 'GET /'): Promise<void> => {
+    const closed = accepted.map((socket) => once(socket.resume(), 'close'));
+    for (const client of clients.splice(0)) client.end(said);
     await Promise.all(closed);
   };
   server.listen(0, '127.0.0.1');
@@ -23,14 +23,17 @@ it('tells of those that ended before they had proved anything, and of those that
     return dialled;
   };
   try {
-    const [ofKnown, known] = [new StrangerFlood(() => 0), await dialMany(5)];
+    const [ofKnown, known] = [new UnauthenticatedFlood(() => 0), await dialMany(5)];
     for (const each of known) connections.admit(each);
     await endAll(known);
     expect(ofKnown.isOn()).toBe(false);
-    const [ofStrangers, strangers] = [new StrangerFlood(() => 0), await dialMany(5)];
-    await endAll(strangers);
-    expect(ofStrangers.isOn()).toBe(true);
-    const ofRefused = new StrangerFlood(() => 0);
+    const [ofUnauthenticated, unauthenticated] = [new UnauthenticatedFlood(() => 0), await dialMany(5)];
+    await endAll(unauthenticated);
+    expect(ofUnauthenticated.isOn()).toBe(true);
+    const [ofSilent, silent] = [new UnauthenticatedFlood(() => 0), await dialMany(5)];
+    await endAll(silent, '');
+    expect(ofSilent.isOn()).toBe(false);
+    const ofRefused = new UnauthenticatedFlood(() => 0);
     await dialMany(10);
     expect(ofRefused.isOn()).toBe(true);
   } finally {

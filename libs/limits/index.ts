@@ -15,6 +15,6 @@ export { ReturningOffenders } from './returning-offenders.js';
 export { BoundedMap, type BoundedMapOptions, type Overflow } from './bounded-map.js';
 export { RateLimitedEvents } from './rate-limited-events.js';
 export { RateLimitedLog, type LogCause, type SuppressedLines } from './rate-limited-log.js';
-export { StrangerFlood } from './strangers.js';
+export { UnauthenticatedFlood, noteUnauthenticatedEnd } from './unauthenticated-flood.js';
 export { readNoMore } from './read-no-more.js';
 export { networkOf } from './network-of.js';

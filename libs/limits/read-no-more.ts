@@ -1,15 +1,15 @@
-import { type Duplex, getDefaultHighWaterMark } from 'node:stream';
-
-/** As much as a connection reads ahead by default. Shared by all: nobody reads it. */
-const FILLING = Buffer.alloc(getDefaultHighWaterMark(false));
+import type { Duplex } from 'node:stream';
 
 /**
- * Nothing more is read of a connection that is to end. One that is only paused reads on until 64 KiB wait, which a peer may send byte by byte, each
- * in a record of TLS: thousands of reads, and of small buffers. It stops when as much waits as it reads ahead, so that is put there.
+ * Nothing more is read of a connection that is to end: what still comes is dropped, and the kernel keeps the rest. One that is only paused reads on until
+ * 64 KiB wait, which a peer may send byte by byte, each in a record of TLS: thousands of reads, and of small buffers. Node stops reading
+ * when `push` says that there is no room. That the peer has closed or reset it is not noticed either: it has to be ended by a timer.
  */
 export function readNoMore(connection: Duplex): void {
   connection.pause();
-  if (connection.readableEnded) return;
-  const ahead = connection.readableHighWaterMark;
-  connection.unshift(ahead <= FILLING.length ? FILLING : Buffer.alloc(ahead));
+  connection.push = noRoom;
+}
+
+function noRoom(): boolean {
+  return false;
 }

@@ -7,6 +7,7 @@ import {
   type ConcurrencyLimits,
   type NetworkConcurrencyLimits,
   type ReturningOffenders,
+  noteUnauthenticatedEnd,
 } from '@fairlead/limits';
 import type { LinkPeer } from './link-peer.js';
 import { UnauthenticatedBudgets, type UnauthenticatedBudget } from './unauthenticated-budget.js';
@@ -50,17 +51,21 @@ export function boundUnlinked(
     session.setAllowance(null);
   });
   return (session, peer) => {
+    // Its handshake is over; whether that shows who it is comes next.
     handshakes.admit(session.socket);
     const isAgent = peer.kind === 'agent' && counts(peer);
     const giveBack = isAgent ? unlinked.take(peer.clusterId) : unauthenticated.take(peer.address);
     if (!giveBack) {
+      if (!isAgent) noteUnauthenticatedEnd();
       session.destroy();
       return false;
     }
     if (!isAgent) {
       boundRequests(session, budgets.of(peer.address));
       session.once('ending', (cause) => {
-        if (cause instanceof SessionError) offenders?.note(peer.address);
+        if (!(cause instanceof SessionError)) return;
+        offenders?.note(peer.address);
+        noteUnauthenticatedEnd();
       });
     }
     held.set(session, giveBack);

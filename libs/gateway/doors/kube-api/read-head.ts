@@ -1,8 +1,8 @@
 import type { TLSSocket } from 'node:tls';
 
 /**
- * Pieces that a head may come in, each a record of TLS that costs a look. Go's first records have 1.2 KB, so that 96 KiB are 82 of them, and a
- * stack may send each of its frames by itself.
+ * Pieces that a head may come in, each a record of TLS that costs a look. In records as small as Go's first one, 1,186 bytes, the most that is let in
+ * (96 KiB) comes in 83, and a stack may send each of its frames by itself.
  */
 const MOST_PIECES = 128;
 

@@ -5,13 +5,13 @@ const AFTERMATH_MS = 90_000;
 
 let ended = 0;
 
-/** A connection of this process has ended, and its peer had not shown who it is. */
-export function noteStranger(): void {
+/** A connection of this process has ended, or was refused, whose peer had not shown who it is. */
+export function noteUnauthenticatedEnd(): void {
   ended += 1;
 }
 
-/** Do strangers flood this process? */
-export class StrangerFlood {
+/** Is this process flooded by peers that have not shown who they are? Told by their connections that end. */
+export class UnauthenticatedFlood {
   readonly #nowMs: () => number;
   #seen = ended;
   #askedAtMs: number;
@@ -23,12 +23,13 @@ export class StrangerFlood {
     this.#askedAtMs = nowMs();
   }
 
-  /** Did connections of theirs end, five and more a second since this was asked before; or was it so in the last minute and a half? */
+  /** Did five and more of them end each second since this was asked before (a second ago, or longer), or was it so in the last minute and a half? */
   isOn(): boolean {
     const nowMs = this.#nowMs();
     const seconds = (nowMs - this.#askedAtMs) / 1_000;
-    if (ended - this.#seen >= FLOOD_PER_SECOND * Math.max(1, seconds)) this.#lastAtMs = nowMs;
-    [this.#seen, this.#askedAtMs] = [ended, nowMs];
+    const areMany = ended - this.#seen >= FLOOD_PER_SECOND * Math.max(1, seconds);
+    if (areMany) this.#lastAtMs = nowMs;
+    if (areMany || seconds >= 1) [this.#seen, this.#askedAtMs] = [ended, nowMs];
     return nowMs - this.#lastAtMs <= AFTERMATH_MS;
   }
 }

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { StrangerFlood, noteStranger } from './strangers.js';
+import { UnauthenticatedFlood, noteUnauthenticatedEnd } from './unauthenticated-flood.js';
 
 function come(count: number): void {
-  for (let stranger = 0; stranger < count; stranger += 1) noteStranger();
+  for (let at = 0; at < count; at += 1) noteUnauthenticatedEnd();
 }
 
-it('is a flood while five connections of strangers end each second, and for a minute and a half', () => {
+it('is a flood while five unauthenticated connections end each second, and for a minute and a half', () => {
   let nowMs = 1_000;
-  const flood = new StrangerFlood(() => nowMs);
+  const flood = new UnauthenticatedFlood(() => nowMs);
   const isOnAfter = (ms: number, ended: number): boolean => {
     nowMs += ms;
     come(ended);
@@ -20,13 +20,15 @@ it('is a flood while five connections of strangers end each second, and for a mi
   expect(isOnAfter(1, 0)).toBe(false);
   expect(isOnAfter(60_000, 200)).toBe(false);
   expect(isOnAfter(1, 4)).toBe(false);
+  expect(isOnAfter(1, 1)).toBe(true);
+  expect(isOnAfter(100_000, 0)).toBe(false);
   expect(isOnAfter(1_000, 200)).toBe(true);
 });
 
 it('is none by what came before anybody asked', () => {
   come(1_000);
   let nowMs = 0;
-  const flood = new StrangerFlood(() => nowMs);
+  const flood = new UnauthenticatedFlood(() => nowMs);
   nowMs += 5_000;
   expect(flood.isOn()).toBe(false);
 });
