@@ -58,7 +58,7 @@ export const COLLECTING_OF_SERVER: Collecting = {
   worthBytes: 16 * 1024 * 1024,
   worthShare: 0.5,
   worthResidentShare: 0.2,
-  flooded: { share: 0.5, looks: 1, repeats: 16 },
+  flooded: { share: 0.5, looks: 1, everyMs: 15_000, repeats: 6 },
   pauseShare: 0.01,
 };
 
