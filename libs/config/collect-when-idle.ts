@@ -108,7 +108,7 @@ class Collections {
     const worth = isWorth(this.#collecting, now, this.#kept);
     const isDue = worth || (flooded !== undefined && this.#repeatsLeft > 0);
     if (!isDue || performance.now() < this.#notBeforeMs) return;
-    this.#collectInTurn();
+    this.#collectAndNote();
     const { heapUsed, external } = (this.#kept = process.memoryUsage());
     const freedMuch = now.heapUsed + now.external - heapUsed - external >= this.#collecting.worthBytes / 2;
     this.#repeatsLeft = worth || freedMuch ? (flooded?.repeats ?? 0) : this.#repeatsLeft - 1;
@@ -126,7 +126,7 @@ class Collections {
     return performance.now() - this.#lastAtMs >= everyMs;
   }
 
-  #collectInTurn(): void {
+  #collectAndNote(): void {
     // Not by the clock: on a busy machine others take the most of it.
     const before = process.threadCpuUsage();
     this.#collect();

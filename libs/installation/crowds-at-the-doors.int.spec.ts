@@ -3,7 +3,7 @@ import { connect as netConnect, type Socket } from 'node:net';
 import { connect } from 'node:tls';
 import { eventually } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { callDoor } from './kube-client.js';
+import { untilLetIn } from './kube-client.js';
 import { rawDoor } from './raw-client.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
@@ -22,11 +22,7 @@ beforeAll(async () => {
     connectLimits: { total: 100 },
     kubeApiLimits: { headersTimeoutMs: HEADERS_TIMEOUT_MS },
   });
-  await eventually(async () => {
-    // No agent is there: who is let in is told so.
-    const { status, body } = await callDoor(installation, replica);
-    if (status !== 503) throw new Error(body);
-  });
+  await untilLetIn(installation, replica);
 });
 afterEach(() => {
   for (const socket of crowd.splice(0)) socket.destroy();

@@ -52,6 +52,14 @@ export function untilAnswered(
   }, options);
 }
 
+/** Resolves when the replica lets a user in: while no agent of the cluster is there, it answers that by a 503 of its own. */
+export function untilLetIn(installation: TestInstallation, replica: Replica): Promise<void> {
+  return eventually(async () => {
+    const { status, body } = await callDoor(installation, replica);
+    if (status !== 503) throw new Error(body);
+  });
+}
+
 /** The same as callDoor, for tests that stream: the caller ends the request and reads the answer. */
 export function openDoor(installation: TestInstallation, replica: Replica, call: DoorCall): ReturnType<typeof request> {
   const token = call.token === undefined ? installation.token : call.token;

@@ -4,7 +4,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { eventually } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { clientCertificate, connectThrough, type ClientCertificate } from './connect-client.js';
-import { callDoor } from './kube-client.js';
+import { callDoor, untilLetIn } from './kube-client.js';
 import { rawDoor } from './raw-client.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
@@ -29,11 +29,7 @@ beforeAll(async () => {
   const connectLimits = { total: 100, perIdentity, headersTimeoutMs: HEADERS_TIMEOUT_MS };
   const limits = { connectLimits, kubeApiLimits: { connectionsPerUser: CONNECTIONS } };
   replica = await installation.startReplica('gateway-a', limits);
-  await eventually(async () => {
-    // No agent is there: who is let in is told so.
-    const { status, body } = await callDoor(installation, replica);
-    if (status !== 503) throw new Error(body);
-  });
+  await untilLetIn(installation, replica);
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();

@@ -6,7 +6,7 @@ import type { TLSSocket } from 'node:tls';
 import { FLAG, FRAME, PREFACE, frame, settingsFrame, windowUpdateFrame } from '@fairlead/http2/testing';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callDoor } from './kube-client.js';
+import { callDoor, untilLetIn } from './kube-client.js';
 import { rawDoor } from './raw-client.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
@@ -18,11 +18,7 @@ const MAX_MS = 30_000;
 beforeAll(async () => {
   installation = await startInstallation();
   replica = await installation.startReplica('gateway-a');
-  await eventually(async () => {
-    // No agent is there: who is let in is told so.
-    const { status, body } = await callDoor(installation, replica);
-    if (status !== 503) throw new Error(body);
-  });
+  await untilLetIn(installation, replica);
 });
 
 afterAll(async () => {
