@@ -25,10 +25,10 @@ export default defineConfig({
           expect: PATIENT,
           include: ['{libs,apps,tools,bench,e2e}/**/*.spec.ts'],
           exclude: [...ignored, '**/*.int.spec.ts'],
-          // A process for each core, that keeps what it imported: a process for each file costs four times as much.
+          // A process for each core and one for what waits, which keep what they imported: a process for each file costs four times as much.
           pool: 'forks',
           isolate: false,
-          maxWorkers: availableParallelism(),
+          maxWorkers: availableParallelism() + 1,
           // Property tests on a machine that is busy with something else.
           testTimeout: 120_000,
         },
