@@ -222,6 +222,9 @@ describe('grants', () => {
     expect(await roles()).toEqual([]);
     await grant(user('corp:ben'), { role: 'auditor' });
     expect(await roles()).toEqual(['auditor']);
+    // Doors have what was committed later, so they had their time for this.
+    const last = await grant(user('corp:last'));
+    await eventually(() => expect(idsAtDoors(user('corp:last'))).toEqual([last.id]));
     expect(idsAtDoors({ kind: 'group', name: 'corp:ops' })).toEqual([]);
   });
 });

@@ -119,10 +119,12 @@ it('marks nothing as published that another stream took, or nobody', async () =>
   await using running = new OutboxRelay({ database, nats: nc, logger: delayed, pollMs: 100 });
   running.poke();
   const unsent = (): Promise<number> => database.getRepository(OutboxRow).countBy({ sentAt: IsNull() });
-  await eventually(() => expect(delays).toHaveLength(3));
+  await eventually(() => expect(delays.length).toBeGreaterThanOrEqual(3));
   expect(await unsent()).toBe(1);
   await manager.streams.delete('OTHER');
-  await eventually(() => expect(delays).toHaveLength(5), { timeoutMs: READING_MS });
+  // One may have been on its way.
+  const before = delays.length + 1;
+  await eventually(() => expect(delays.length).toBeGreaterThan(before), { timeoutMs: READING_MS });
   expect(await unsent()).toBe(1);
   await provisionJetStream(nc);
   await eventually(async () => expect(await unsent()).toBe(0), { timeoutMs: READING_MS });
