@@ -315,7 +315,7 @@ describe('gitops status', () => {
 
   it('waits until a cluster is healthy, and no longer than it is told to', async () => {
     scene.api.script.statuses.set('demo', clusterGitOps('demo', { health: 'progressing', revision: 2 }));
-    const late = await fairlead(['gitops', 'status', 'demo', '--wait', '--timeout', '3s']);
+    const late = await fairlead(['gitops', 'status', 'demo', '--wait', '--timeout', '5s']);
     expect(late).toMatchObject({ status: 1, err: containing('demo is not healthy: progressing, no report yet') });
     const waiting = fairlead(['gitops', 'status', 'demo', '--wait', '--timeout', '60s']);
     scene.api.script.statuses.set(
@@ -331,7 +331,7 @@ describe('gitops status', () => {
       status: 1,
       err: containing('APPLY_FORBIDDEN: RBAC\nnext: fairlead gitops events demo'),
     });
-    const watched = await fairlead(['gitops', 'status', 'demo', '--watch', '--timeout', '3s']);
+    const watched = await fairlead(['gitops', 'status', 'demo', '--watch', '--timeout', '5s']);
     expect(watched).toMatchObject({ status: 0, out: containing('failed, escalated') });
     expect(await fairlead(['gitops', 'status', '--wait'])).toMatchObject({ status: 2 });
     expect(await fairlead(['gitops', 'status', 'demo', '--wait', '--timeout', 'soon'])).toMatchObject({ status: 2 });

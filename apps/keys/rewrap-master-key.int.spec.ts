@@ -146,9 +146,10 @@ async function events(): Promise<{ keyName: string; rows: number }[]> {
 
 it('is killed midway, and everything still opens with both keys; what is left is told', async () => {
   const child = start(both());
+  const closed = once(child, 'close');
   await eventually(async () => expect(await sealedInToken()).toBeGreaterThan(20), { intervalMs: 5 });
   child.kill('SIGKILL');
-  await once(child, 'close');
+  await closed;
   const done = await sealedInToken();
   expect(done).toBeLessThan(HOSTS);
   expect(await opensAll(inToken(), masterKeyInFile(scratch.file('master.key')))).toBe(HOSTS);

@@ -4,6 +4,7 @@ import { createNkey } from '@fairlead/messaging';
 import { createCsr, generatePrivateKey } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
 import type { Stack } from '@fairlead/stack';
+import { expect } from 'vitest';
 import { queryDatabase } from '../support/service-database.js';
 import type { AskApi } from './tenant-api.js';
 
@@ -66,7 +67,9 @@ export async function fillTenant(stack: Stack, ask: AskApi): Promise<Everything>
   await made('PUT', '/v1/gitops/assignments/base', ASSIGNMENT);
   await made('POST', '/v1/subscribers', SUBSCRIBER);
   const rollout = await eventually(async () => {
-    const { rollouts } = await made<{ rollouts: { id: string }[] }>('GET', '/v1/gitops/rollouts');
+    const { rollouts } = await made<{ rollouts: { id: string; state: string }[] }>('GET', '/v1/gitops/rollouts');
+    // Until then it changes by itself.
+    expect(rollouts[0]?.state).toBe('done');
     return defined(rollouts[0]).id;
   });
   const enrolment = await waitingAgent(stack);

@@ -105,6 +105,18 @@ async function statusOf(gateway: string, credential: string): Promise<number> {
   return (await https(stack, `${door(gateway)}/pods`, { headers })).status;
 }
 
+/** When the last request began that was let in, by this process's clock: how long answers take is no matter. */
+async function lastLetInMs(gateway: string, credential: string): Promise<number> {
+  let lastMs = 0;
+  await eventually(async () => {
+    const begunMs = performance.now();
+    const status = await statusOf(gateway, credential);
+    if (status === 200) lastMs = begunMs;
+    expect(status).toBe(401);
+  });
+  return lastMs;
+}
+
 /** At the issuer, as the administrator sees them. */
 async function groupsOf(user: string): Promise<string | undefined> {
   const line = (await fairlead(stack, 'user', 'list')).split('\n').find((each) => each.startsWith(`${user} `));
@@ -189,12 +201,9 @@ it('after a logout what was got by the login is worth nothing at any replica', a
   for (const gateway of GATEWAYS) expect(await statusOf(gateway, credential)).toBe(200);
   expect(await succeeds(dana.fairlead('logout'))).toBe('logged out\n');
   const endedMs = performance.now();
-  await Promise.all(
-    GATEWAYS.map((gateway) =>
-      eventually(async () => expect(await statusOf(gateway, credential)).toBe(401), { timeoutMs: ENDED_WITHIN_MS }),
-    ),
-  );
-  expect(performance.now() - endedMs).toBeLessThan(ENDED_WITHIN_MS);
+  for (const letInMs of await Promise.all(GATEWAYS.map((gateway) => lastLetInMs(gateway, credential)))) {
+    expect(letInMs - endedMs).toBeLessThan(ENDED_WITHIN_MS);
+  }
   // It did not end by itself.
   expect(Date.now()).toBeLessThan(Date.parse(issued.expiresAt));
   expect(await danaAtCluster.kubectl(withoutLink, 'get', 'pods')).toEqual(refused(/fairlead login/));

@@ -37,9 +37,10 @@ describe('what a request asks for', () => {
     ['of a resource', '/api/v1/namespaces/shop/services/web/proxy/'],
     ['of a URL', '/metrics/'],
   ])('is read at once, however many slashes are in the path %s', (_what, path) => {
-    const began = performance.now();
+    const before = process.cpuUsage();
     readAttributes('GET', `${path}${'/'.repeat(60_000)}x`);
-    expect(performance.now() - began).toBeLessThan(1_000);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(1_000);
   });
 
   it.each(['CONSTRUCTOR', 'QUERY', '__PROTO__'])('is no verb of Kubernetes’ for the method %s', (method) => {

@@ -50,15 +50,15 @@ const GUEST: Collecting = {
  * not when it has nothing to do.
  */
 export const COLLECTING_OF_SERVER: Collecting = {
-  lookMs: 5_000,
+  lookMs: 4_000,
   calm: [
-    { share: 0.1, looks: 6 },
+    { share: 0.1, looks: 8 },
     { share: 0.5, looks: 1, everyMs: 120_000 },
   ],
   worthBytes: 16 * 1024 * 1024,
   worthShare: 0.5,
   worthResidentShare: 0.2,
-  flooded: { share: 0.5, looks: 1, everyMs: 15_000, repeats: 6 },
+  flooded: { share: 0.5, looks: 1, everyMs: 12_000, repeats: 6 },
   pauseShare: 0.01,
 };
 
@@ -78,7 +78,7 @@ export function collectWhenIdle(
 }
 
 /** Of which any rule may ask. */
-const MOST_LOOKS = 6;
+const MOST_LOOKS = 8;
 
 type Held = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'external' | 'rss'>;
 

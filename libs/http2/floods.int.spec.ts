@@ -100,13 +100,13 @@ describe('until a peer has shown who it is', () => {
   it('keeps a connection that it abused for some seconds, in which it does not dial anew and nothing of it is read', async () => {
     await using ours = await againstClient();
     ours.session.setAllowance({ mayRead: upTo(1), mayBeginFrame: upTo(10) });
+    const floodedAtMs = performance.now();
     ours.peer.send(...Array.from({ length: 20 }, () => frame(UNKNOWN_TYPE, 0, 0, NOTHING)));
     await ours.peer.goawayCode();
-    const toldAtMs = performance.now();
     const { bytesRead } = ours.session;
     ours.peer.send(Buffer.alloc(8 * 1024 * 1024));
     await eventually(() => expect(ours.peer.gone).toBe(true), { timeoutMs: 30_000 });
-    expect(performance.now() - toldAtMs).toBeGreaterThan(4_500);
+    expect(performance.now() - floodedAtMs).toBeGreaterThan(4_500);
     expect(ours.session.bytesRead - bytesRead).toBeLessThan(1024 * 1024);
   });
 

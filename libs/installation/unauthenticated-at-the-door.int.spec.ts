@@ -121,12 +121,12 @@ describe('the first head of a connection', () => {
       const closed = closing(socket);
       let heard = '';
       socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
+      const askedAtMs = performance.now();
       socket.write(ask('wrong').repeat(1_000));
       await eventually(() => expect(heard).toContain('"code":401'));
-      const answeredAtMs = performance.now();
       await closed;
       // It would dial anew at once.
-      expect(performance.now() - answeredAtMs).toBeGreaterThan(2_500);
+      expect(performance.now() - askedAtMs).toBeGreaterThan(2_500);
       expect([parsed, heard.match(/HTTP\/1\.1 \d+/g)?.length ?? 0]).toEqual([1, expect.toSatisfy((n) => n <= 1)]);
     } finally {
       unsubscribe('http.server.request.start', count);
@@ -226,12 +226,12 @@ describe('a connection of HTTP/2, before its first request', () => {
   it('bears a few frames, and keeps who sends more from dialling anew', async () => {
     const { socket, types, heard } = await greet();
     const closed = closing(socket);
+    const floodedAtMs = performance.now();
     socket.write(Buffer.concat(Array.from({ length: 1_000 }, () => windowUpdateFrame(0, 1))));
     await eventually(() => expect(types()).toContain(FRAME.goaway));
     expect(heard().subarray(-4).readUInt32BE()).toBe(11);
-    const toldAtMs = performance.now();
     await closed;
-    expect(performance.now() - toldAtMs).toBeGreaterThan(2_500);
+    expect(performance.now() - floodedAtMs).toBeGreaterThan(2_500);
   });
 
   it('is refused where its head comes byte by byte', async () => {
@@ -298,9 +298,9 @@ describe('a connection of HTTP/2, before its first request', () => {
     const closed = closing(socket);
     const open = Buffer.from(REQUEST);
     open.writeUInt8(FLAG.endHeaders, 4);
+    const askedAtMs = performance.now();
     socket.write(open);
     await eventually(() => expect(types()).toEqual(expect.arrayContaining([FRAME.headers, FRAME.goaway])));
-    const answeredAtMs = performance.now();
     const before = types().length;
     for (let pings = 0; pings < 10; pings += 1) socket.write(frame(FRAME.ping, 0, 0, Buffer.alloc(8)));
     await closed;
@@ -310,7 +310,7 @@ describe('a connection of HTTP/2, before its first request', () => {
         .slice(before)
         .filter((type) => type === FRAME.ping).length,
     ).toBeLessThan(2);
-    expect(performance.now() - answeredAtMs).toBeGreaterThan(2_500);
+    expect(performance.now() - askedAtMs).toBeGreaterThan(2_500);
   });
 
   it('is over after ten seconds', async () => {

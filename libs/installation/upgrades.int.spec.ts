@@ -311,7 +311,7 @@ describe('whose it is', () => {
   });
 
   it('ends within two seconds of its access', async () => {
-    const token = await cluster.installation.addToken({ user: 'alice', groups: [] }, new Date(Date.now() + 4_000));
+    const token = await cluster.installation.addToken({ user: 'alice', groups: [] }, new Date(Date.now() + 8_000));
     let asked: Asked | undefined;
     await eventually(async () => {
       asked = await ask(cluster.b, ASKED.websocket, '', token);
@@ -386,7 +386,7 @@ describe('an auditor is told', () => {
 
   it('that its access ended under it, beside the refusal', async () => {
     const since = { streams: cluster.a.streams.length, refusals: cluster.a.refusals.length };
-    const token = await cluster.installation.addToken({ user: 'carol', groups: [] }, new Date(Date.now() + 4_000));
+    const token = await cluster.installation.addToken({ user: 'carol', groups: [] }, new Date(Date.now() + 8_000));
     await eventually(async () => {
       const one = await ask(cluster.a, ASKED.websocket, '', token);
       await eventually(() => expect(one.heard()).toMatch(/^HTTP\/1\.1 /));

@@ -122,7 +122,7 @@ it('waits for a database that is away at first', async () => {
 });
 
 it('gives nobody a connection that is busy still with what it never answered', async () => {
-  const database = open(keys, { queryTimeoutMs: 2_000 });
+  const database = open(keys, { queryTimeoutMs: 5_000 });
   await connectDatabase(database, silentLogger);
   try {
     const pidIn = async (manager: EntityManager): Promise<number> =>
@@ -134,6 +134,7 @@ it('gives nobody a connection that is busy still with what it never answered', a
       await manager.query('select 1');
     });
     await expect(busy).rejects.toThrow(expect.objectContaining({ code: 'UNAVAILABLE' }));
+    expect(stopped).toBeGreaterThan(0);
     // As after a pause of the whole machine: it goes on with what it was asked.
     process.kill(stopped, 'SIGCONT');
     for (let at = 0; at < 3; at += 1) expect(await inTransaction(database, pidIn)).not.toBe(stopped);

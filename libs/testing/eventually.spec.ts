@@ -39,9 +39,9 @@ it('tells what failed before a try that hangs', async () => {
     tries += 1;
     return tries < 3 ? Promise.reject(new Error('nope')) : new Promise(() => undefined);
   };
-  const hanging = eventually(hangsAtLast, { timeoutMs: 100, intervalMs: 1 });
+  const hanging = eventually(hangsAtLast, { timeoutMs: 1_000, intervalMs: 1 });
   await expect(hanging).rejects.toThrow(
-    'still failing after 100 ms: the last try did not finish; the one before: nope',
+    'still failing after 1000 ms: the last try did not finish; the one before: nope',
   );
 });
 

@@ -162,13 +162,17 @@ describe('a kube-apiserver that speaks HTTP/2', () => {
   });
 
   it('that breaks an answer off has it broken off, never ended', async () => {
+    let breakOff = (): void => undefined;
     answer = (stream) => {
       stream.respond({ ':status': 200 });
       stream.write('the first half');
-      setTimeout(() => stream.destroy(new Error('broken')), 50);
+      breakOff = () => void stream.destroy(new Error('broken'));
     };
     const opener = await tunnelOf('alice');
     opener.write(head('GET /api'));
+    opener.on('data', (piece: Buffer) => {
+      if (piece.includes('the first half')) breakOff();
+    });
     const heard = await heardOf(opener);
     expect(heard).toContain('the first half');
     // A chunked body that is whole ends with this.
@@ -207,7 +211,11 @@ describe('a kube-apiserver that speaks HTTP/2', () => {
       stalled.push(opener);
     }
     await eventually(() => expect(asked).toHaveLength(5));
-    await delay(200);
+    // Until all windows and buffers are full, in looks between which this process may stand still.
+    for (let still = 0, seen = -1; still < 5; seen = sent) {
+      await delay(40);
+      still = seen === sent ? still + 1 : 0;
+    }
     const before = sent;
     expect(bodyOf(await answerTo(head('GET /api')))).toContain('quick');
     await delay(200);

@@ -95,14 +95,14 @@ it('waits for a module that hangs no longer than the deadline, blocks nobody mea
   // Whoever loads it waits in the system's call for somebody who writes into it.
   const modulePath = scratch.file('module.so');
   await run('mkfifo', [modulePath]);
-  const key = inToken({ modulePath, deadlineMs: 3_000 });
+  const key = inToken({ modulePath, deadlineMs: 6_000 });
   let turns = 0;
   const ticking = setInterval(() => (turns += 1), 20);
   const began = performance.now();
   const calls = await Promise.allSettled(Array.from({ length: 3 }, () => key.open(false)));
   clearInterval(ticking);
   expect(calls.map((call) => (call.status === 'rejected' ? call.reason : call))).toMatchObject([away, away, away]);
-  expect(performance.now() - began).toBeLessThan(8_000);
+  expect(performance.now() - began).toBeLessThan(11_000);
   expect(turns).toBeGreaterThan(20);
   await unlink(modulePath);
   await symlink(token.modulePath, modulePath);
