@@ -50,14 +50,15 @@ const GUEST: Collecting = {
  * not when it has nothing to do.
  */
 export const COLLECTING_OF_SERVER: Collecting = {
-  lookMs: 4_000,
+  lookMs: 5_000,
   calm: [
-    { share: 0.1, looks: 8 },
+    { share: 0.1, looks: 6 },
     { share: 0.5, looks: 1, everyMs: 120_000 },
   ],
   worthBytes: 16 * 1024 * 1024,
   worthShare: 0.5,
   worthResidentShare: 0.2,
+  // At the third look after the last time, so every 15 s: a collection takes a while itself, so 15 s are not over yet then.
   flooded: { share: 0.5, looks: 1, everyMs: 12_000, repeats: 6 },
   pauseShare: 0.01,
 };
@@ -78,7 +79,7 @@ export function collectWhenIdle(
 }
 
 /** Of which any rule may ask. */
-const MOST_LOOKS = 8;
+const MOST_LOOKS = 6;
 
 type Held = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'external' | 'rss'>;
 
