@@ -175,8 +175,8 @@ it('an agent that ends takes no link any more that it was making: what runs ends
   const stopped = agent.stop();
   await eventually(() => expect(agent?.agent.readiness()[0]?.detail).toBe('ending'));
   slow.goOn();
-  // The gateway has said Welcome on it, and hears long before the drain is over that it is not wanted.
-  await eventually(() => expect(slow.left()).toBe(true), { timeoutMs: 15_000, intervalMs: 20 });
+  // The gateway has said Welcome on it, and hears at once that it is not wanted.
+  await eventually(() => expect(slow.left()).toBe(true), { timeoutMs: 2_000, intervalMs: 20 });
   // What is between them passes that on a moment later.
   await eventually(() => expect(sessionsOf(pair.a)).toHaveLength(1));
   expect(said.map(({ event }) => event)).not.toContain('link.moving');

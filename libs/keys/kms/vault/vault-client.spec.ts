@@ -72,8 +72,7 @@ it('waits for no answer longer than its deadline', async () => {
   await using hasty = make({ deadlineMs: 300 });
   const began = performance.now();
   await expect(hasty.request('GET', '/v1/x')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  // Far from the ten seconds of one that was given none.
-  expect(performance.now() - began).toBeLessThan(8_000);
+  expect(performance.now() - began).toBeLessThan(2_000);
 });
 
 it('reads the token for each request, from a file that nobody else can read, and says when it is refused', async () => {
