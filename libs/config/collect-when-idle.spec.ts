@@ -67,7 +67,7 @@ it('leaves a server alone that works for two minutes after each time', () => {
   collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
   vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([90, 40]);
-  vi.advanceTimersByTime(23 * LOOK_MS);
+  vi.advanceTimersByTime(29 * LOOK_MS);
   expect(heapMib).toEqual([90, 40]);
   vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([]);
@@ -80,11 +80,11 @@ it('leaves a server alone that is busy, and one that is calm for no more than a 
   vi.advanceTimersByTime(LOOK_MS);
   for (const share of [0.6, 0.05, 0.2]) {
     useShare(share);
-    vi.advanceTimersByTime(5 * LOOK_MS);
+    vi.advanceTimersByTime(7 * LOOK_MS);
   }
   expect(heapMib).toEqual([90, 40]);
   useShare(0.05);
-  vi.advanceTimersByTime(5 * LOOK_MS);
+  vi.advanceTimersByTime(7 * LOOK_MS);
   expect(heapMib).toEqual([90, 40]);
   vi.advanceTimersByTime(LOOK_MS);
   expect(heapMib).toEqual([]);
@@ -102,7 +102,7 @@ it('collects in a server that works once it is flooded, and by the ordinary rule
   expect(heapMib).toEqual([80, 80]);
   isFlooded = false;
   useShare(0.05);
-  vi.advanceTimersByTime(5 * LOOK_MS);
+  vi.advanceTimersByTime(7 * LOOK_MS);
   expect(heapMib).toEqual([80, 80]);
   // Looked at, and left: that it would be one time more of those in a flood is no reason.
   vi.advanceTimersByTime(LOOK_MS);
@@ -154,7 +154,7 @@ it('collects in a flooded server until that frees little of what its heap holds 
   expect(heapMib).toEqual([]);
 });
 
-it('collects in a flooded server six times more where the first time freed nothing, each 15 s: what a flood uses is garbage later', () => {
+it('collects in a flooded server six times more where the first time freed nothing, each 12 s: what a flood uses is garbage later', () => {
   // The looks in between ask for no memory.
   heapMib = [60, 60, ...Array.from({ length: 12 }, () => 60), 60, 0];
   collectWhenIdle(stop.signal, COLLECTING_OF_SERVER, flooded);

@@ -7,8 +7,8 @@ export interface Calm {
   readonly share: number;
   /** At how many looks in a row that has to be so. */
   readonly looks: number;
-  /** How long ago the last collection has to be. Absent: that is no matter. */
-  readonly everyMs?: number;
+  /** How many looks ago the last collection has to be, at least. Absent: that is no matter. */
+  readonly everyLooks?: number;
 }
 
 /** When a process collects by itself. */
@@ -50,16 +50,15 @@ const GUEST: Collecting = {
  * not when it has nothing to do.
  */
 export const COLLECTING_OF_SERVER: Collecting = {
-  lookMs: 5_000,
+  lookMs: 4_000,
   calm: [
-    { share: 0.1, looks: 6 },
-    { share: 0.5, looks: 1, everyMs: 120_000 },
+    { share: 0.1, looks: 8 },
+    { share: 0.5, looks: 1, everyLooks: 30 },
   ],
   worthBytes: 16 * 1024 * 1024,
   worthShare: 0.5,
   worthResidentShare: 0.2,
-  // At the third look after the last time, so every 15 s: a collection takes a while itself, so 15 s are not over yet then.
-  flooded: { share: 0.5, looks: 1, everyMs: 12_000, repeats: 6 },
+  flooded: { share: 0.5, looks: 1, everyLooks: 3, repeats: 6 },
   pauseShare: 0.01,
 };
 
@@ -79,7 +78,7 @@ export function collectWhenIdle(
 }
 
 /** Of which any rule may ask. */
-const MOST_LOOKS = 6;
+const MOST_LOOKS = 8;
 
 type Held = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'external' | 'rss'>;
 
@@ -90,7 +89,7 @@ class Collections {
   /** Of one CPU, at the last looks. */
   #shares: readonly number[] = [];
   #kept: Held = { heapUsed: 0, external: 0, rss: 0 };
-  #lastAtMs = -Infinity;
+  #looksSinceLast = Infinity;
   #notBeforeMs = 0;
   #repeatsLeft = 0;
 
@@ -99,6 +98,7 @@ class Collections {
   }
 
   look(isFlooded: boolean): void {
+    this.#looksSinceLast += 1;
     this.#noteShare();
     const flooded = isFlooded ? this.#collecting.flooded : undefined;
     const rules = flooded ? [flooded] : this.#collecting.calm;
@@ -121,10 +121,9 @@ class Collections {
     this.#shares = [...this.#shares, (user + system) / 1_000 / this.#collecting.lookMs].slice(-MOST_LOOKS);
   }
 
-  #isCalm({ share, looks, everyMs = 0 }: Calm): boolean {
+  #isCalm({ share, looks, everyLooks = 0 }: Calm): boolean {
     const last = this.#shares.slice(-looks);
-    if (last.length < looks || last.some((each) => each >= share)) return false;
-    return performance.now() - this.#lastAtMs >= everyMs;
+    return last.length === looks && last.every((each) => each < share) && this.#looksSinceLast >= everyLooks;
   }
 
   #collectAndNote(): void {
@@ -132,8 +131,8 @@ class Collections {
     const before = process.threadCpuUsage();
     this.#collect();
     const { user, system } = process.threadCpuUsage(before);
-    this.#lastAtMs = performance.now();
-    this.#notBeforeMs = this.#lastAtMs + (user + system) / 1_000 / this.#collecting.pauseShare;
+    this.#looksSinceLast = 0;
+    this.#notBeforeMs = performance.now() + (user + system) / 1_000 / this.#collecting.pauseShare;
   }
 }
 
