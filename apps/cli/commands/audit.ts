@@ -16,8 +16,19 @@ import { KINDS } from './session.js';
 import { endTimeOrAge, entryCount, entryNumber, outputOption, timeOrAge, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
-/** As `DoorName` of the contracts. */
 export const DOORS = ['kube-api', 'connect', 'egress'];
+export const ENTRY_KINDS = [
+  'passage',
+  'event',
+  'lost',
+  'gap',
+  'rules',
+  'handshakes',
+  'unknown',
+  'unreadable',
+  'retention',
+  'begun-anew',
+];
 
 const SEARCH_HELP = `
 Newest first. Times are like 2026-03-01T08:00:00Z, a day in UTC, or an age: 30m, 8h, 7d, 2w. --since 2026-03-01 is from its beginning, --until 2026-03-01 with
@@ -136,20 +147,7 @@ function filtered(command: Command): Command {
     )
     .option('--status <code>', 'of requests: what they were answered with, such as 403', entryCount)
     .option('--type <type>', 'of events: grant.created, cluster.deleted, …')
-    .addOption(
-      new Option('--entry <kind>', 'only such entries').choices([
-        'passage',
-        'event',
-        'lost',
-        'gap',
-        'rules',
-        'handshakes',
-        'unknown',
-        'unreadable',
-        'retention',
-        'begun-anew',
-      ]),
-    )
+    .addOption(new Option('--entry <kind>', 'only such entries').choices(ENTRY_KINDS))
     .option('--text <words>', 'only where all of these words stand');
 }
 

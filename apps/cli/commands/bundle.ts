@@ -11,7 +11,7 @@ import { printHint, printJson, printLines, printList, printResult } from '../out
 import { Bundle, BundleList } from '../session/gitops-answers.js';
 import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
-import { outputOption, type Confirmed, type Printed } from './option-values.js';
+import { TOOLS, outputOption, type Confirmed, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 /** What is uploaded has 15 s to arrive; then the API answers within 105 s. */
@@ -34,7 +34,7 @@ interface Importing extends Printed {
   readonly digest?: string;
 }
 
-const toolOption = (): Option => new Option('--tool <tool>', 'whose it is').choices(['flux', 'argocd']);
+const toolOption = (): Option => new Option('--tool <tool>', 'whose it is').choices(TOOLS);
 
 /** bundle import, list, rm. */
 export function addBundleCommands(program: Command, io: Io): void {

@@ -4,6 +4,7 @@ import { failure, usage } from '../failure.js';
 import { repositoryAdvice } from '../gitops/advice.js';
 import { assignNewCluster, bundleVersion, checkRepository } from '../gitops/assignments.js';
 import type { ApiClient } from '../session/api-client.js';
+import { TOOLS } from './option-values.js';
 
 export interface GitOpsOptions {
   readonly gitops?: string | undefined;
@@ -17,9 +18,7 @@ export interface GitOpsOptions {
 /** What `cluster create` takes besides, so that a cluster follows a repository from its first minute. */
 export function addGitOpsOptions(create: Command): Command {
   return addFollowOptions(
-    create.addOption(
-      new Option('--gitops <tool>', 'install this tool, and keep it in repair').choices(['flux', 'argocd']),
-    ),
+    create.addOption(new Option('--gitops <tool>', 'install this tool, and keep it in repair').choices(TOOLS)),
   );
 }
 

@@ -11,7 +11,7 @@ import { ClusterGitOps } from '../session/gitops-answers.js';
 import { clusterPath } from '../session/paths.js';
 import { addFollowOptions, plannedAssignment, type GitOpsOptions } from './cluster-gitops.js';
 import { VALUES_HELP, judgedOf, valuesOf, valuesOption } from './manifest-values.js';
-import { collected, outputOption, wholeNumber } from './option-values.js';
+import { TOOLS, collected, outputOption, wholeNumber } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const UPDATE_HELP = `
@@ -49,7 +49,7 @@ export function addUpdateCommand(cluster: Command, io: Io): void {
     )
     .option('--no-egress', 'none')
     .addOption(valuesOption())
-    .addOption(new Option('--gitops <tool>', 'with an installer, or without').choices(['flux', 'argocd', 'off']));
+    .addOption(new Option('--gitops <tool>', 'with an installer, or without').choices([...TOOLS, 'off']));
   addFollowOptions(update)
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', UPDATE_HELP)

@@ -17,6 +17,8 @@ import { withApi } from './with-api.js';
 /** The Git host itself is asked: the API answers within this. */
 const HOST_MS = 90_000;
 
+export const GIT_HOST_KINDS = ['github', 'gitlab', 'gitea', 'manual'];
+
 const ADD_HELP = `
 The token is read from --token-file (which only you may be able to read), else from a pipe, else it is asked for without being shown.
 It is tried first: if a right is missing, nothing is stored. It is sealed then, and nobody ever sees it again. The least it needs:
@@ -56,9 +58,7 @@ export function addGitHostCommands(program: Command, io: Io): void {
     .command('add <name>')
     .summary('make or change a Git host')
     .description('Make a Git host, or change one: what is not given is then as if it was made anew, but for the token.')
-    .addOption(
-      new Option('--kind <kind>', 'what it is').choices(['github', 'gitlab', 'gitea', 'manual']).makeOptionMandatory(),
-    )
+    .addOption(new Option('--kind <kind>', 'what it is').choices(GIT_HOST_KINDS).makeOptionMandatory())
     .option('--url <url>', 'https://…, as people open it; not with manual')
     .option('--ssh-host <host>', 'where clusters fetch by SSH; the host of --url unless given')
     .option('--ssh-port <port>', 'its port; 22 unless given', portNumber)

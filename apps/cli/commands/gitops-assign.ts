@@ -7,7 +7,7 @@ import type { Io } from '../io.js';
 import { selectorText } from '../output/gitops-view.js';
 import { printHint, printJson, printLines, type Format } from '../output/print.js';
 import type { Assignment } from '../session/gitops-answers.js';
-import { collected, durationSeconds, outputOption, pairs, wholeNumber } from './option-values.js';
+import { TOOLS, collected, durationSeconds, outputOption, pairs, wholeNumber } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const ASSIGN_HELP = `
@@ -55,7 +55,7 @@ export function addAssignCommand(gitops: Command, io: Io): void {
     .addOption(new Option('--cluster <name>', 'this one cluster').conflicts('label'))
     .addOption(new Option('--label <key=value>', 'all clusters with this label; may be repeated').argParser(pairs))
     .option('--priority <n>', 'which of several counts, the highest; 100 unless given', wholeNumber)
-    .addOption(new Option('--tool <tool>', 'flux unless given').choices(['flux', 'argocd']))
+    .addOption(new Option('--tool <tool>', 'flux unless given').choices(TOOLS))
     .option('--bundle <version>', 'of fairlead bundle list; the one imported last unless given')
     .option('--repo <name>', 'of fairlead catalog list; without any, the tool is installed and follows nothing')
     .option('--branch <branch>', 'the default branch unless given')

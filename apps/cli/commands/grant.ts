@@ -18,7 +18,7 @@ import { withApi } from './with-api.js';
 const GRANTS = '/v1/grants';
 const MY_GRANTS = '/v1/users/me/grants';
 const API_ROLES = ['administrator', 'auditor'];
-const ROLES = ['view', 'edit', 'admin', 'cluster-admin', ...API_ROLES];
+export const ROLES = ['view', 'edit', 'admin', 'cluster-admin', ...API_ROLES];
 
 const CREATE_HELP = `
 The roles view, edit, admin and cluster-admin are those of Kubernetes. The roles administrator and auditor are for this command: an administrator

@@ -12,6 +12,9 @@ export interface Confirmed extends Printed {
   readonly yes?: true;
 }
 
+/** What may follow a catalog repository in a cluster. */
+export const TOOLS = ['flux', 'argocd'];
+
 /** `-o`, with the formats that a command has. */
 export function outputOption(...formats: Format[]): Option {
   return new Option('-o, --output <format>', 'how to print').choices(formats).default(formats[0]);

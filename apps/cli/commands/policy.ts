@@ -11,7 +11,8 @@ interface Where {
   readonly cluster?: string;
 }
 
-const POLICIES = ['always-reject', 'queue', 'webhook', 'token', 'insecure-always-approve', 'inherit'];
+export const POLICIES = ['always-reject', 'queue', 'webhook', 'token', 'insecure-always-approve'];
+
 const SET_HELP = `
   token           whoever has a bootstrap token gets in (the default)
   queue           an administrator approves each agent: fairlead request list
@@ -38,7 +39,7 @@ export function addPolicyCommands(program: Command, io: Io): void {
     .command('set')
     .summary('choose the policy')
     .description('Choose the policy of all clusters, or of one.')
-    .addArgument(new Argument('<policy>').choices(POLICIES))
+    .addArgument(new Argument('<policy>').choices([...POLICIES, 'inherit']))
     .option('--cluster <name>', 'for this cluster only')
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', SET_HELP)
