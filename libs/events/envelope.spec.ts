@@ -7,7 +7,7 @@ const types = Object.keys(EVENTS) as EventType[];
 describe('events', () => {
   it.each(types)('%s has a subject that its role may publish', (type) => {
     expect(type).toMatch(/^dev\.fairlead\.[a-z-]+\.[a-z-]+\.v\d+$/);
-    expect(eventSubject('default', source, type)).toMatch(/^fairlead\.events\.default\.keys\.[a-z-]+\.[a-z-]+\.v1$/);
+    expect(eventSubject('default', source, type)).toMatch(/^fairlead\.events\.default\.keys\.[a-z-]+\.[a-z-]+\.v\d+$/);
   });
 
   it('are CloudEvents', () => {
