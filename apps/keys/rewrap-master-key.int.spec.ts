@@ -144,12 +144,23 @@ async function events(): Promise<{ keyName: string; rows: number }[]> {
   return all.filter(({ type }) => type === 'dev.fairlead.master-key.rewrapped.v1').map(({ data }) => data);
 }
 
+/** For each host a moment: else all of them are done if this process stands still for a second before it kills. */
+async function slowUpdates(): Promise<void> {
+  await database.query(`create function slow_update() returns trigger language plpgsql as
+    'begin perform pg_sleep(0.02); return new; end'`);
+  await database.query(
+    'create trigger slow_updates before update on git_hosts for each row execute function slow_update()',
+  );
+}
+
 it('is killed midway, and everything still opens with both keys; what is left is told', async () => {
+  await slowUpdates();
   const child = start(both());
   const closed = once(child, 'close');
   await eventually(async () => expect(await sealedInToken()).toBeGreaterThan(20), { intervalMs: 5 });
   child.kill('SIGKILL');
   await closed;
+  await database.query('drop trigger slow_updates on git_hosts');
   const done = await sealedInToken();
   expect(done).toBeLessThan(HOSTS);
   expect(await opensAll(inToken(), masterKeyInFile(scratch.file('master.key')))).toBe(HOSTS);
