@@ -3,7 +3,10 @@ import { COLLECTING_OF_SERVER, collectWhenIdle } from './collect-when-idle.js';
 
 const MIB = 1024 * 1024;
 /** Of a server, which looks again once: each look takes some of what there is. */
-const REPEATING = { ...COLLECTING_OF_SERVER, flooded: { share: 0.5, looks: 1, repeats: 1 } };
+const REPEATING = {
+  ...COLLECTING_OF_SERVER,
+  flooded: { share: 0.5, looks: 1, repeats: 1, sooner: { everyLooks: 0, grownBytes: Infinity } },
+};
 const flooded = (): boolean => true;
 const LOOK_MS = COLLECTING_OF_SERVER.lookMs;
 let stop: AbortController;
@@ -92,13 +95,14 @@ it('leaves a server alone that is busy, and one that is calm for no more than a 
 
 it('collects in a server that works once it is flooded, and by the ordinary rules once that is over', () => {
   let isFlooded = false;
-  heapMib = [90, 40, 90, 80, 80, 80];
+  heapMib = [90, 40, 90, 90, 90, 80, 80, 80];
   useShare(0.4);
   collectWhenIdle(stop.signal, COLLECTING_OF_SERVER, () => isFlooded);
   vi.advanceTimersByTime(2 * LOOK_MS);
-  expect(heapMib).toEqual([90, 80, 80, 80]);
+  expect(heapMib).toEqual([90, 90, 90, 80, 80, 80]);
   isFlooded = true;
-  vi.advanceTimersByTime(2 * LOOK_MS);
+  // Looked at twice, and left: it has not grown.
+  vi.advanceTimersByTime(3 * LOOK_MS);
   expect(heapMib).toEqual([80, 80]);
   isFlooded = false;
   useShare(0.05);
@@ -154,14 +158,27 @@ it('collects in a flooded server until that frees little of what its heap holds 
   expect(heapMib).toEqual([]);
 });
 
-it('collects in a flooded server six times more where the first time freed nothing, each 12 s: what a flood uses is garbage later', () => {
-  // The looks in between ask for no memory.
-  heapMib = [60, 60, ...Array.from({ length: 12 }, () => 60), 60, 0];
+it('collects in a flooded server six times more where the first time freed nothing, each 16 s: what a flood uses is garbage later', () => {
+  // The first look of each four asks for no memory, the two after it see that it has not grown, and the fourth collects.
+  heapMib = [60, 60, ...Array.from({ length: 6 * 4 }, () => 60), 60, 60, 60, 0];
   collectWhenIdle(stop.signal, COLLECTING_OF_SERVER, flooded);
-  vi.advanceTimersByTime((1 + 6 * 3) * LOOK_MS);
-  expect(heapMib).toEqual([60, 0]);
-  vi.advanceTimersByTime(3 * LOOK_MS);
+  vi.advanceTimersByTime((1 + 6 * 4) * LOOK_MS);
+  expect(heapMib).toEqual([60, 60, 60, 0]);
+  vi.advanceTimersByTime(4 * LOOK_MS);
   expect(heapMib).toEqual([0]);
+});
+
+it('collects in a flooded server each 8 s at the earliest, if it has grown by 56 MiB since', () => {
+  // Before and after each collection, and at looks that leave it.
+  residentMib = [160, 100, 155, 156, 100, 156, 100];
+  heapMib = residentMib.map(() => 60);
+  const seen = (): number => 7 - residentMib.length;
+  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER, flooded);
+  const seenAfterLook = Array.from({ length: 6 }, () => {
+    vi.advanceTimersByTime(LOOK_MS);
+    return seen();
+  });
+  expect(seenAfterLook).toEqual([2, 2, 3, 5, 5, 7]);
 });
 
 it('collects the more seldom the longer it takes', () => {

@@ -11,6 +11,13 @@ export interface Calm {
   readonly everyLooks?: number;
 }
 
+/** When a process collects in a flood. */
+export interface Flooded extends Calm {
+  readonly repeats: number;
+  /** Then already, if the process has grown by so much since: on a faster machine a flood is faster, too. */
+  readonly sooner: { readonly everyLooks: number; readonly grownBytes: number };
+}
+
 /** When a process collects by itself. */
 export interface Collecting {
   /** How often it is looked. */
@@ -30,7 +37,7 @@ export interface Collecting {
    * What holds in a flood instead of `calm`. It is collected `repeats` times more after a collection that was worth it, or that freed half of
    * `worthBytes` of the heap and of what that holds on to: in the middle of a flood it cannot free what the flood still uses.
    */
-  readonly flooded?: Calm & { readonly repeats: number };
+  readonly flooded?: Flooded;
   /** Of one CPU, at most, for the thread that waits: a large heap is collected the more seldom. V8's helpers take some four times as much beside it. */
   readonly pauseShare: number;
 }
@@ -58,7 +65,13 @@ export const COLLECTING_OF_SERVER: Collecting = {
   worthBytes: 16 * 1024 * 1024,
   worthShare: 0.5,
   worthResidentShare: 0.2,
-  flooded: { share: 0.5, looks: 1, everyLooks: 3, repeats: 6 },
+  flooded: {
+    share: 0.5,
+    looks: 1,
+    everyLooks: 4,
+    repeats: 6,
+    sooner: { everyLooks: 2, grownBytes: 56 * 1024 * 1024 },
+  },
   pauseShare: 0.01,
 };
 
@@ -102,10 +115,13 @@ class Collections {
     this.#noteShare();
     const flooded = isFlooded ? this.#collecting.flooded : undefined;
     const rules = flooded ? [flooded] : this.#collecting.calm;
-    if (!rules.some((rule) => this.#isCalm(rule))) return;
+    const isTime = rules.some((rule) => this.#isCalm(rule));
+    const isEarly = !isTime && flooded !== undefined && this.#isCalm({ ...flooded, ...flooded.sooner });
+    if (!isTime && !isEarly) return;
     const now = process.memoryUsage();
     // What a collection freed goes back to the system in the seconds after it.
     this.#kept = { ...this.#kept, rss: Math.min(this.#kept.rss, now.rss) };
+    if (isEarly && now.rss - this.#kept.rss < flooded.sooner.grownBytes) return;
     const worth = isWorth(this.#collecting, now, this.#kept);
     const isDue = worth || (flooded !== undefined && this.#repeatsLeft > 0);
     if (!isDue || performance.now() < this.#notBeforeMs) return;
