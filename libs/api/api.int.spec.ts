@@ -503,7 +503,7 @@ describe('every error is a problem that helps', () => {
     const head = `POST /v1/clusters HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.script.token}\r\nContent-Type: ${type}`;
     socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n`);
     for (let at = 0; at < body.length; at += 20_000) {
-      await delay(20);
+      await delay(50);
       await new Promise<void>((resolve, reject) =>
         socket.write(body.subarray(at, at + 20_000), (error) => (error ? reject(error) : resolve())),
       );

@@ -14,7 +14,7 @@ export interface Calm {
 /** When a process collects in a flood. */
 export interface Flooded extends Calm {
   readonly repeats: number;
-  /** Then already, if the process has grown by so much since: on a faster machine a flood is faster, too. */
+  /** After so many looks already, if the process has grown by so much since the last collection: on a faster machine a flood is faster, too. */
   readonly sooner: { readonly everyLooks: number; readonly grownBytes: number };
 }
 

@@ -16,6 +16,7 @@ import { KINDS } from './session.js';
 import { endTimeOrAge, entryCount, entryNumber, outputOption, timeOrAge, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
+// Words of the contracts, which this program does not bring along; `words.spec.ts` compares them.
 export const DOORS = ['kube-api', 'connect', 'egress'];
 export const ENTRY_KINDS = [
   'passage',

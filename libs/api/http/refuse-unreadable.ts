@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import { FairleadError } from '@fairlead/errors';
 import { toProblem } from '../problem/to-problem.js';
 
-/** How long somebody may take to read the refusal and to close. */
-const LINGER_MS = 5_000;
+/** How long somebody who is refused may take to send the rest, to read the refusal and to close. */
+export const LINGER_MS = 5_000;
 
 /**
  * Answers bytes that are no HTTP request, which never reach a route, and ends their connection, whether its client closes it or not. One

@@ -1,10 +1,8 @@
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LINGER_MS } from './refuse-unreadable.js';
 import { operationOf } from './upload.js';
-
-/** What is still on its way of a body that is refused is read for so long, as of a request that nobody can read. */
-const LINGER_MS = 5_000;
 
 /**
  * Sends the answer to a body that is not taken when the body has come, or after a moment: nothing after it could be read, so the answer ends
