@@ -5,6 +5,11 @@ import type { ReturningOffenders } from './returning-offenders.js';
 
 /** Handshakes begun in one turn of the event loop. Those under way go on in each turn, so their number stays small. */
 const PER_TURN = 4;
+/**
+ * So many turns in a row connections that come are only taken in, and no handshake begins. Node takes one from the kernel in each turn (libuv's pull request
+ * 3696): if a handshake began with each, a crowd would wait in the kernel, where nothing counts but who came first.
+ */
+const TAKING_IN_TURNS = 16;
 /** Who dialled gives up after 10 s: a handshake that begins later than this is work for nobody. */
 const MAX_WAIT_MS = 8_000;
 /** Between two handshakes of those that are taken for offenders who come back. */
@@ -26,8 +31,8 @@ interface Waiting {
 }
 
 /**
- * Lets the connections of a TLS server begin their handshakes a few in each turn, those of each network (IPv6: a /64) in the order they came, and
- * networks one after the other. When thousands come back at once and all handshakes go on together, each takes longer than anybody waits, and
+ * Lets the connections of a TLS server begin their handshakes a few in each turn, networks (IPv6: a /64) one after the other, and of each the newest and
+ * the oldest by turns: so somebody honest is not behind all of a flood from the same network, and nobody waits for ever. When thousands come back at once and all handshakes go on together, each takes longer than anybody waits, and
  * all of them were for nothing; in turn, each that begins succeeds, and what else the process does goes on between them. A peer that stalls in its
  * handshake holds up nobody. For each connection that was ended for what it did, the next one of its network begins in a slow lane, fifty a second, so
  * that who floods and dials anew costs others little; it shuts out nobody, and holds nobody up for more than two seconds. How many wait is bounded by the
@@ -47,18 +52,24 @@ export function admitInTurn(server: Server, { maxWaitMs = MAX_WAIT_MS, offenders
     for (const listener of begin) listener.call(server, socket);
     return true;
   };
-  const turn = (): void => {
+  const beginSome = (): void => {
     for (let begun = 0; begun < PER_TURN;) {
-      const next = queue.next();
+      const next = queue.next(begun % 2 === 0 ? 'newest' : 'oldest');
       if (!next) break;
-      if (offenders?.take(next.network)) slowLane.add(next);
-      else if (admit(next)) begun += 1;
+      if (admit(next)) begun += 1;
     }
     for (let begun = false; !begun && slowLane.waitMs() === 0;) {
       const next = slowLane.next();
       begun = next !== undefined && admit(next);
       if (begun) slowLane.begun();
     }
+  };
+  // Did one come since the last turn? And in how many turns in a row?
+  let [isComing, takingIn] = [false, 0];
+  const turn = (): void => {
+    takingIn = isComing && takingIn < TAKING_IN_TURNS ? takingIn + 1 : 0;
+    isComing = false;
+    if (takingIn === 0) beginSome();
     schedule();
   };
   const loop = new Turns(turn);
@@ -67,7 +78,10 @@ export function admitInTurn(server: Server, { maxWaitMs = MAX_WAIT_MS, offenders
   server.on('connection', (socket: Socket) => {
     // Nobody else listens yet, and a peer that resets its connection must not end the process.
     socket.on('error', ignore);
-    queue.add({ socket, network: networkOf(clientAddressOf(socket)), sinceMs: performance.now() });
+    isComing = true;
+    const waiting = { socket, network: networkOf(clientAddressOf(socket)), sinceMs: performance.now() };
+    if (offenders?.take(waiting.network)) slowLane.add(waiting);
+    else queue.add(waiting);
     schedule();
   });
 }
@@ -101,6 +115,8 @@ class Turns {
   }
 }
 
+type Which = 'newest' | 'oldest';
+
 /** One of each network in turn. */
 class FairQueue {
   /** By network; the first one is the next to be asked. */
@@ -116,16 +132,16 @@ class FairQueue {
     else this.#waiting.set(waiting.network, [waiting]);
   }
 
-  /** The one that `next` would take. */
+  /** The oldest one of the network whose turn it is. */
   get first(): Waiting | undefined {
     return this.#waiting.values().next().value?.[0];
   }
 
-  next(): Waiting | undefined {
+  next(which: Which): Waiting | undefined {
     const [first] = this.#waiting;
     if (!first) return undefined;
     const [network, waiting] = first;
-    const next = waiting.shift();
+    const next = which === 'newest' ? waiting.pop() : waiting.shift();
     this.#waiting.delete(network);
     if (waiting.length > 0) this.#waiting.set(network, waiting);
     return next;
@@ -151,7 +167,7 @@ class SlowLane {
   }
 
   next(): Waiting | undefined {
-    return this.#queue.next();
+    return this.#queue.next('oldest');
   }
 
   begun(): void {

@@ -23,11 +23,11 @@ afterEach(() => {
   server.close();
 });
 
-async function listen(options?: AdmitOptions): Promise<number> {
-  admitInTurn(server, options);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
+async function listen(options?: AdmitOptions, listening: NetServer = server): Promise<number> {
+  admitInTurn(listening, options);
+  listening.listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  return (listening.address() as AddressInfo).port;
 }
 
 function dial(port: number): TLSSocket {
@@ -63,9 +63,37 @@ it('who comes from another network has not to wait for a crowd, and one that res
   const crowd = Array.from({ length: 40 }, () => from('192.0.2.1'));
   for (const socket of crowd) waiting.emit('connection', socket);
   waiting.emit('connection', from('192.0.2.2'));
-  crowd[39]?.destroy(new Error('read ECONNRESET'));
+  crowd[20]?.destroy(new Error('read ECONNRESET'));
   await eventually(() => expect(begun).toHaveLength(40));
   expect(begun.indexOf('192.0.2.2')).toBe(1);
+});
+
+it('of one network the newest and the oldest begin by turns, so that nobody is behind all of a crowd', async () => {
+  const begun: Socket[] = [];
+  const waiting = new NetServer();
+  waiting.on('connection', (socket: Socket) => void begun.push(socket));
+  admitInTurn(waiting);
+  const crowd = Array.from({ length: 40 }, () => from('192.0.2.1'));
+  for (const socket of crowd) waiting.emit('connection', socket);
+  await eventually(() => expect(begun).toHaveLength(40));
+  expect(begun.slice(0, 4).map((socket) => crowd.indexOf(socket))).toEqual([39, 0, 38, 1]);
+});
+
+it('a crowd that waits in the kernel is taken in before it gets its turns, so that it holds up no other network', async () => {
+  const begun: string[] = [];
+  const waiting = new NetServer();
+  waiting.on('connection', (socket: Socket) => {
+    begun.push(socket.remoteAddress ?? '');
+    ends.push(socket.on('error', () => undefined));
+  });
+  const port = await listen({}, waiting);
+  const crowd = 300;
+  // The kernel completes these while this process does not look.
+  for (let n = 0; n < crowd; n += 1) ends.push(netConnect({ port, host: '127.0.0.1', localAddress: '127.0.0.1' }));
+  ends.push(netConnect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }));
+  await eventually(() => expect(begun).toHaveLength(crowd + 1));
+  waiting.close();
+  expect(begun.indexOf('127.0.0.2')).toBeLessThan(crowd / 2);
 });
 
 it('who waited longer than anybody does is dropped before any work is done for it', async () => {

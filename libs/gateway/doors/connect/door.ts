@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { RateLimitedLog, clientAddressOf } from '@fairlead/limits';
+import { RateLimitedLog, admitInTurn, clientAddressOf } from '@fairlead/limits';
 import { refusal, statusOf } from './answers.js';
 import { ConnectionShares, connectShares } from '../../limits/connection-shares.js';
 import { DoorPassages } from '../../passage/door-passages.js';
@@ -40,6 +40,7 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
     keepAliveInitialDelay: TCP_KEEPALIVE_MS,
     allowHalfOpen: true,
   } as Parameters<typeof createServer>[0]);
+  admitInTurn(server);
   const shares = connectShares(limits.total, limits.perIdentity.connections);
   const connections = new ConnectionShares(server, shares, TOO_MANY);
   server.maxHeadersCount = 0;
