@@ -6,10 +6,12 @@ import type { ReturningOffenders } from './returning-offenders.js';
 /** Handshakes begun in one turn of the event loop. Those under way go on in each turn, so their number stays small. */
 const PER_TURN = 4;
 /**
- * So many turns in a row connections that come are only taken in, and no handshake begins. Node takes one from the kernel in each turn (libuv's pull request
- * 3696): if a handshake began with each, a crowd would wait in the kernel, where nothing counts but who came first.
+ * While connections keep coming they are taken in first, for no longer than this, and handshakes begin then. Node takes one from the kernel in each turn
+ * (libuv's pull request 3696): if a handshake began with each, a crowd would wait in the kernel, where nothing counts but who came first.
  */
-const TAKING_IN_TURNS = 16;
+const TAKING_IN = { turns: 16, ms: 10 };
+/** As many wait here at most while none begins: each may hold what it has sent already, 64 KiB and the next read. The rest waits in the kernel. */
+const MOST_TAKEN_IN = 256;
 /** Who dialled gives up after 10 s: a handshake that begins later than this is work for nobody. */
 const MAX_WAIT_MS = 8_000;
 /** Between two handshakes of those that are taken for offenders who come back. */
@@ -32,19 +34,21 @@ interface Waiting {
 
 /**
  * Lets the connections of a TLS server begin their handshakes a few in each turn, networks (IPv6: a /64) one after the other, and of each the newest and
- * the oldest by turns: so somebody honest is not behind all of a flood from the same network, and nobody waits for ever. When thousands come back at once and all handshakes go on together, each takes longer than anybody waits, and
- * all of them were for nothing; in turn, each that begins succeeds, and what else the process does goes on between them. A peer that stalls in its
- * handshake holds up nobody. For each connection that was ended for what it did, the next one of its network begins in a slow lane, fifty a second, so
- * that who floods and dials anew costs others little; it shuts out nobody, and holds nobody up for more than two seconds. How many wait is bounded by the
- * server's `maxConnections`. To be called before anybody else hears of the server's connections.
+ * the oldest by turns: so somebody honest is not behind all of a flood from the same network. When thousands come back at once and all handshakes go on
+ * together, each takes longer than anybody waits, and all of them were for nothing; in turn, each that begins succeeds, and what else the process does goes
+ * on between them. A peer that stalls in its handshake holds up nobody. For each connection that was ended for what it did, the next one of its network
+ * begins in a slow lane, fifty a second, so that who floods and dials anew costs others little; it shuts out nobody, and holds nobody up for more than two
+ * seconds. Few wait here, and the others in the kernel. To be called before anybody else hears of the server's connections.
  */
 export function admitInTurn(server: Server, { maxWaitMs = MAX_WAIT_MS, offenders }: AdmitOptions = {}): void {
   const begin = server.listeners('connection') as ((socket: Socket) => void)[];
-  const [queue, slowLane] = [new FairQueue(), new SlowLane()];
+  const [queue, slowLane] = [new FairQueue('newest-and-oldest'), new SlowLane()];
   /** True: its handshake has begun. */
-  const admit = ({ socket, sinceMs }: Waiting): boolean => {
-    if (socket.destroyed) return false;
-    if (performance.now() - sinceMs > maxWaitMs) {
+  const admit = (waiting: Waiting | undefined): boolean => {
+    if (!waiting || waiting.socket.destroyed) return false;
+    const { socket, sinceMs } = waiting;
+    // Who has ended its direction without a word is a probe, or gone; TLS would not hear of it any more.
+    if (socket.readableEnded || performance.now() - sinceMs > maxWaitMs) {
       socket.destroy();
       return false;
     }
@@ -52,33 +56,24 @@ export function admitInTurn(server: Server, { maxWaitMs = MAX_WAIT_MS, offenders
     for (const listener of begin) listener.call(server, socket);
     return true;
   };
-  const beginSome = (): void => {
-    for (let begun = 0; begun < PER_TURN;) {
-      const next = queue.next(begun % 2 === 0 ? 'newest' : 'oldest');
-      if (!next) break;
-      if (admit(next)) begun += 1;
+  const takingIn = new TakingIn();
+  const turn = (): void => {
+    if (!takingIn.goesOn(queue.size)) {
+      for (let begun = 0; begun < PER_TURN && queue.size > 0;) begun += admit(queue.next()) ? 1 : 0;
     }
     for (let begun = false; !begun && slowLane.waitMs() === 0;) {
-      const next = slowLane.next();
-      begun = next !== undefined && admit(next);
+      begun = admit(slowLane.next());
       if (begun) slowLane.begun();
     }
-  };
-  // Did one come since the last turn? And in how many turns in a row?
-  let [isComing, takingIn] = [false, 0];
-  const turn = (): void => {
-    takingIn = isComing && takingIn < TAKING_IN_TURNS ? takingIn + 1 : 0;
-    isComing = false;
-    if (takingIn === 0) beginSome();
     schedule();
   };
   const loop = new Turns(turn);
-  const schedule = (): void => loop.after(queue.isEmpty ? slowLane.waitMs() : 0);
+  const schedule = (): void => loop.after(queue.size === 0 ? slowLane.waitMs() : 0);
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
     // Nobody else listens yet, and a peer that resets its connection must not end the process.
     socket.on('error', ignore);
-    isComing = true;
+    takingIn.note();
     const waiting = { socket, network: networkOf(clientAddressOf(socket)), sinceMs: performance.now() };
     if (offenders?.take(waiting.network)) slowLane.add(waiting);
     else queue.add(waiting);
@@ -115,42 +110,78 @@ class Turns {
   }
 }
 
-type Which = 'newest' | 'oldest';
+/** Whether connections are only taken in. */
+class TakingIn {
+  #isComing = false;
+  #turns = 0;
+  #sinceMs = 0;
 
-/** One of each network in turn. */
+  /** One came. */
+  note(): void {
+    this.#isComing = true;
+  }
+
+  /** To be asked once in each turn. */
+  goesOn(waiting: number): boolean {
+    const nowMs = performance.now();
+    if (this.#turns === 0) this.#sinceMs = nowMs;
+    const isLong = this.#turns >= TAKING_IN.turns || nowMs - this.#sinceMs >= TAKING_IN.ms;
+    const goesOn = this.#isComing && waiting < MOST_TAKEN_IN && !isLong;
+    this.#turns = goesOn ? this.#turns + 1 : 0;
+    this.#isComing = false;
+    return goesOn;
+  }
+}
+
+/** Those of one network, in the order they came. */
+interface Crowd {
+  readonly waiting: Waiting[];
+  isNewestNext: boolean;
+}
+
+/** One of each network in turn: the oldest, or the newest and the oldest by turns. */
 class FairQueue {
+  readonly #order: 'oldest' | 'newest-and-oldest';
   /** By network; the first one is the next to be asked. */
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #crowds = new Map<string, Crowd>();
+  #size = 0;
 
-  get isEmpty(): boolean {
-    return this.#waiting.size === 0;
+  constructor(order: 'oldest' | 'newest-and-oldest') {
+    this.#order = order;
+  }
+
+  get size(): number {
+    return this.#size;
   }
 
   add(waiting: Waiting): void {
-    const before = this.#waiting.get(waiting.network);
-    if (before) before.push(waiting);
-    else this.#waiting.set(waiting.network, [waiting]);
+    const before = this.#crowds.get(waiting.network);
+    if (before) before.waiting.push(waiting);
+    else this.#crowds.set(waiting.network, { waiting: [waiting], isNewestNext: this.#order !== 'oldest' });
+    this.#size += 1;
   }
 
   /** The oldest one of the network whose turn it is. */
   get first(): Waiting | undefined {
-    return this.#waiting.values().next().value?.[0];
+    return this.#crowds.values().next().value?.waiting[0];
   }
 
-  next(which: Which): Waiting | undefined {
-    const [first] = this.#waiting;
+  next(): Waiting | undefined {
+    const [first] = this.#crowds;
     if (!first) return undefined;
-    const [network, waiting] = first;
-    const next = which === 'newest' ? waiting.pop() : waiting.shift();
-    this.#waiting.delete(network);
-    if (waiting.length > 0) this.#waiting.set(network, waiting);
+    const [network, crowd] = first;
+    const next = crowd.isNewestNext ? crowd.waiting.pop() : crowd.waiting.shift();
+    crowd.isNewestNext = this.#order !== 'oldest' && !crowd.isNewestNext;
+    this.#crowds.delete(network);
+    if (crowd.waiting.length > 0) this.#crowds.set(network, crowd);
+    this.#size -= 1;
     return next;
   }
 }
 
 /** One handshake after the other, with a pause between them, of those that have not waited long. */
 class SlowLane {
-  readonly #queue = new FairQueue();
+  readonly #queue = new FairQueue('oldest');
   #begunAtMs = -Infinity;
 
   add(waiting: Waiting): void {
@@ -167,7 +198,7 @@ class SlowLane {
   }
 
   next(): Waiting | undefined {
-    return this.#queue.next('oldest');
+    return this.#queue.next();
   }
 
   begun(): void {

@@ -7,7 +7,10 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 let authority: TestAuthority;
 let server: Server;
+const listening: NetServer[] = [];
 const ends: { destroy(): void }[] = [];
+/** Where it is about the turns: on a busy machine somebody may well wait for longer than anybody does. */
+const PATIENT_MS = 60_000;
 
 beforeAll(async () => {
   authority = await testAuthority();
@@ -20,14 +23,15 @@ beforeEach(async () => {
 });
 afterEach(() => {
   for (const end of ends.splice(0)) end.destroy();
-  server.close();
+  for (const each of listening.splice(0)) each.close();
 });
 
-async function listen(options?: AdmitOptions, listening: NetServer = server): Promise<number> {
-  admitInTurn(listening, options);
-  listening.listen(0, '127.0.0.1');
-  await once(listening, 'listening');
-  return (listening.address() as AddressInfo).port;
+async function listen(options?: AdmitOptions, where: NetServer = server): Promise<number> {
+  admitInTurn(where, options);
+  where.listen(0, '127.0.0.1');
+  listening.push(where);
+  await once(where, 'listening');
+  return (where.address() as AddressInfo).port;
 }
 
 function dial(port: number): TLSSocket {
@@ -47,8 +51,7 @@ interface Begun {
 }
 
 it('a crowd at once all gets through, behind peers that never begin their handshake', async () => {
-  // This is about the turns: on a busy machine somebody may well wait for longer than anybody does.
-  const port = await listen({ maxWaitMs: 60_000 });
+  const port = await listen({ maxWaitMs: PATIENT_MS });
   for (let i = 0; i < 200; i += 1) ends.push(netConnect(port, '127.0.0.1').on('error', () => undefined));
   const crowd = Array.from({ length: 200 }, () => dial(port));
   await Promise.all(crowd.map((socket) => once(socket, 'secureConnect')));
@@ -68,15 +71,18 @@ it('who comes from another network has not to wait for a crowd, and one that res
   expect(begun.indexOf('192.0.2.2')).toBe(1);
 });
 
-it('of one network the newest and the oldest begin by turns, so that nobody is behind all of a crowd', async () => {
+it('of each network the newest and the oldest begin by turns, so that nobody is behind all of a crowd', async () => {
   const begun: Socket[] = [];
   const waiting = new NetServer();
   waiting.on('connection', (socket: Socket) => void begun.push(socket));
-  admitInTurn(waiting);
-  const crowd = Array.from({ length: 40 }, () => from('192.0.2.1'));
-  for (const socket of crowd) waiting.emit('connection', socket);
-  await eventually(() => expect(begun).toHaveLength(40));
-  expect(begun.slice(0, 4).map((socket) => crowd.indexOf(socket))).toEqual([39, 0, 38, 1]);
+  admitInTurn(waiting, { maxWaitMs: PATIENT_MS });
+  const [one, other] = ['192.0.2.1', '192.0.2.2'].map((address) => Array.from({ length: 40 }, () => from(address)));
+  for (const socket of [...(one ?? []), ...(other ?? [])]) waiting.emit('connection', socket);
+  await eventually(() => expect(begun).toHaveLength(80));
+  for (const crowd of [one, other]) {
+    const order = begun.flatMap((socket) => (crowd?.includes(socket) ? [crowd.indexOf(socket)] : []));
+    expect(order.slice(0, 4)).toEqual([39, 0, 38, 1]);
+  }
 });
 
 it('a crowd that waits in the kernel is taken in before it gets its turns, so that it holds up no other network', async () => {
@@ -86,14 +92,32 @@ it('a crowd that waits in the kernel is taken in before it gets its turns, so th
     begun.push(socket.remoteAddress ?? '');
     ends.push(socket.on('error', () => undefined));
   });
-  const port = await listen({}, waiting);
-  const crowd = 300;
+  const port = await listen({ maxWaitMs: PATIENT_MS }, waiting);
+  const come = (localAddress: string): void => {
+    ends.push(netConnect({ port, host: '127.0.0.1', localAddress }).on('error', () => undefined));
+  };
   // The kernel completes these while this process does not look.
-  for (let n = 0; n < crowd; n += 1) ends.push(netConnect({ port, host: '127.0.0.1', localAddress: '127.0.0.1' }));
-  ends.push(netConnect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }));
+  const crowd = 100;
+  for (let n = 0; n < crowd; n += 1) come('127.0.0.1');
+  come('127.0.0.2');
   await eventually(() => expect(begun).toHaveLength(crowd + 1));
-  waiting.close();
-  expect(begun.indexOf('127.0.0.2')).toBeLessThan(crowd / 2);
+  expect(begun.indexOf('127.0.0.2')).toBeLessThan(crowd * 0.75);
+});
+
+it('who has ended its direction before its turn came is closed unheard, by a server that lets ends stay half open too', async () => {
+  const begun: Socket[] = [];
+  const waiting = new NetServer({ allowHalfOpen: true });
+  waiting.on('connection', (socket: Socket) => void begun.push(socket));
+  const port = await listen({ maxWaitMs: PATIENT_MS }, waiting);
+  // One that ends at once, and is taken in with those behind it.
+  const probe = netConnect({ port, host: '127.0.0.1' })
+    .end()
+    .on('error', () => undefined);
+  ends.push(probe);
+  for (let n = 0; n < 10; n += 1) ends.push(netConnect({ port, host: '127.0.0.1' }).on('error', () => undefined));
+  await eventually(() => expect(begun).toHaveLength(10));
+  await eventually(() => expect(probe.readableEnded || probe.destroyed).toBe(true));
+  expect(begun).toHaveLength(10);
 });
 
 it('who waited longer than anybody does is dropped before any work is done for it', async () => {

@@ -56,6 +56,8 @@ interface ServeOptions extends RelayServerOptions {
 
 const GRPC_UNIMPLEMENTED = 12;
 const HANDSHAKE_TIMEOUT_MS = 5_000;
+/** A replica gives up after 3 s (`relay-client.ts`): what begins later is work for nobody. */
+const MAX_WAIT_MS = 2_500;
 const REVOKED = 'the certificate was revoked';
 /** Connections whose handshake has not ended: replicas make one each. */
 const HANDSHAKING: NetworkConcurrencyLimits = { total: 1_024, perNetwork: 256 };
@@ -93,7 +95,7 @@ export function createRelayServer(given: RelayServerOptions): Http2Server {
       if (why === REVOKED) turnReplicaAway(session, why, options);
     }
   });
-  admitInTurn(server.tls, { offenders });
+  admitInTurn(server.tls, { offenders, maxWaitMs: MAX_WAIT_MS });
   const handshaking = new HandshakingConnections(server.tls, HANDSHAKING);
   useCertificate(server.tls, options.identity);
   noteFailedHandshakes(server.tls, offenders);
