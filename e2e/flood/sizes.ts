@@ -8,7 +8,7 @@ export interface FloodSizes {
   readonly mostSeconds: number;
   /** From the end of a flood until what the gateway holds is looked at again; 0: it is not. */
   readonly restSeconds: number;
-  /** The user's requests before the flood. */
+  /** The user's requests before the flood: about as many as in a minute of it, else a p99 of them is chance. */
   readonly idlePings: number;
   readonly judgesTimes: boolean;
 }
@@ -19,7 +19,7 @@ export const FULL: FloodSizes = {
   seconds: 60,
   mostSeconds: 60,
   restSeconds: 60,
-  idlePings: 300,
+  idlePings: 1_000,
   judgesTimes: true,
 };
 
