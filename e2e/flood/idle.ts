@@ -3,7 +3,7 @@ import type { Way } from '../support/transfers.js';
 import type { Port } from './kinds.js';
 import { askUntil } from './user.js';
 
-/** So many floods of one port are judged by one measurement: it takes as long as a seventh of a flood. */
+/** So many floods of one port are judged by one measurement: it takes as long as half a flood. */
 const FLOODS = 4;
 
 /** The p99 of a user whom nobody disturbs, measured anew for each port and every few floods of it: machines are not the same all day. */
