@@ -80,24 +80,29 @@ export class RefusedHandshakes {
 
 /** Of all that are refused at a door. To be called before it listens. */
 export function noteRefusedHandshakes(server: Server, audit: Noted, door: string): void {
-  server.on('tlsClientError', (error, socket) => noteRefusedHandshake(audit, door, error, socket));
+  server.on('tlsClientError', (error, socket) => void noteRefusedHandshake(audit, door, error, socket));
 }
 
 type Noted = { handshake(door: string, cause: string, address: string): void };
 
-/** One that only broke off was not refused. */
+/** One that only broke off was not refused: false. */
 export function noteRefusedHandshake(
   audit: Noted,
   door: string,
   error: NodeJS.ErrnoException,
   socket: TLSSocket,
-): void {
+): boolean {
   const cause = refusalIn(error, socket);
-  if (cause !== null) audit.handshake(door, cause, addressOf(socket));
+  if (cause === null) return false;
+  audit.handshake(door, cause, refusedAddressOf(socket));
+  return true;
 }
 
-/** Of a TLS socket that it ended itself, as for a certificate of a strange authority, Node (24.21) has forgotten the ends; of the TCP socket below it has not, as somebody asked while it was open. */
-function addressOf(socket: TLSSocket & { readonly _parent?: ConnectionEnds }): string {
+/**
+ * Who was refused in a handshake. Of a TLS socket that it ended itself, as for a certificate of a strange authority, Node (24.21) has forgotten the ends; of the TCP
+ * socket below it has not, as somebody asked while it was open.
+ */
+export function refusedAddressOf(socket: TLSSocket & { readonly _parent?: ConnectionEnds }): string {
   const address = clientAddressOf(socket);
   return address === '' && socket._parent ? clientAddressOf(socket._parent) : address;
 }

@@ -3,29 +3,31 @@ import type { Server, TLSSocket } from 'node:tls';
 import { FairleadError } from '@fairlead/errors';
 import { RateLimitedLog, clientAddressOf } from '@fairlead/limits';
 import { withoutRoot } from '@fairlead/pki';
-import { noteRefusedHandshake } from '../audit/refused-handshakes.js';
+import { noteRefusedHandshake, refusedAddressOf } from '../audit/refused-handshakes.js';
 import type { ConnectionShares } from '../limits/connection-shares.js';
 import type { DoorName } from '../passage/door-table.js';
 import { identifyClient } from './connect/admission.js';
 import type { ConnectDoorOptions } from './connect/connect-context.js';
+import { NO_CERTIFICATE, NO_PROTOCOL, type HeldOffenders } from './hold-offenders.js';
 
 type ReceivingDoor = Omit<ConnectDoorOptions, 'limits'>;
 
 /**
  * To be called before the server listens, which asks for certificates (`requestCert`) and refuses all that no root of ours has signed. Certificates are
  * always the newest; handshakes that failed are on record; a client's connection counts as its own. Of a client that has too many, the socket is
- * destroyed when later listeners of `secureConnection` see it.
+ * destroyed when later listeners of `secureConnection` see it. `offenders` are those of this server.
  */
 export function receiveClients(
   server: Server,
   door: DoorName,
   options: ReceivingDoor,
   connections: ConnectionShares,
+  offenders: HeldOffenders,
 ): void {
-  useCertificates(server, options);
+  useCertificates([server, offenders], options);
   const lines = new RateLimitedLog();
   server.on('secureConnection', (socket) => admitClient(door, options, connections, lines, socket));
-  tellHandshakes(server, door, options);
+  tellHandshakes(server, door, options, offenders);
 }
 
 /**
@@ -54,30 +56,49 @@ function admitClient(
 }
 
 /** New connections get the newest of both; those that stand are not touched. */
-function useCertificates(server: Server, { serving, identity }: ReceivingDoor): void {
+function useCertificates(
+  servers: readonly Pick<Server, 'setSecureContext'>[],
+  { serving, identity }: ReceivingDoor,
+): void {
   const apply = (): void => {
     if (!serving.current || !identity.current) return;
     const { keyPem, chainPem } = serving.current;
     const ca = [...identity.current.rootsPem];
-    server.setSecureContext({ key: keyPem, cert: withoutRoot(chainPem).join('\n'), ca, minVersion: 'TLSv1.3' });
+    const context = { key: keyPem, cert: withoutRoot(chainPem).join('\n'), ca, minVersion: 'TLSv1.3' } as const;
+    for (const server of servers) server.setSecureContext(context);
   };
   serving.onChange(apply);
   identity.onChange(apply);
 }
 
 /** Who showed no certificate of ours did not get as far as to ask for anything. */
-function tellHandshakes(server: Server, door: DoorName, { metrics, events, audit, logger }: ReceivingDoor): void {
-  const handshakeLines = new RateLimitedLog();
-  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-    const address = clientAddressOf(socket);
-    const reason = String(socket.authorizationError ?? error.message);
-    noteRefusedHandshake(audit, door, error, socket);
-    const line = handshakeLines.next({ address });
+function tellHandshakes(
+  server: Server,
+  door: DoorName,
+  { metrics, events, audit, logger }: ReceivingDoor,
+  offenders: HeldOffenders,
+): void {
+  const lines = new RateLimitedLog();
+  const tell = (address: string, reason: string): void => {
+    const line = lines.next({ address });
     if (line) logger.info('tls.handshake.failed', { address, reason, door, ...line });
-    if (!socket.authorizationError && error.code !== 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return;
+  };
+  const count = (address: string, reason: string): void => {
     const code = 'CERTIFICATE_REFUSED';
     metrics.passages[door].inc({ outcome: code });
     metrics.refusals.inc({ door, code });
     events.accessRefused({ code, reason, address, door });
+  };
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    const address = refusedAddressOf(socket);
+    const reason = String(socket.authorizationError ?? error.message);
+    if (noteRefusedHandshake(audit, door, error, socket)) offenders.note(address);
+    tell(address, reason);
+    if (socket.authorizationError || error.code === NO_CERTIFICATE) count(address, reason);
+  });
+  offenders.onRefused((cause, address) => {
+    audit.handshake(door, cause, address);
+    tell(address, cause);
+    if (cause !== NO_PROTOCOL) count(address, cause);
   });
 }

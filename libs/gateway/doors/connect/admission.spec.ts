@@ -1,9 +1,11 @@
-import type { ClientEntry, ClusterEntry, GrantEntry } from '@fairlead/contracts';
+import { X509Certificate } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
+import { grantsKeys, type ClientEntry, type ClusterEntry, type GrantEntry } from '@fairlead/contracts';
+import { testAuthority } from '@fairlead/testing';
 import { expect, it } from 'vitest';
-import { grantsKeys } from '@fairlead/contracts';
 import { GrantsIndex } from '../../access/grants-index.js';
 import type { Directory } from '../../directory.js';
-import { admitTarget, whyShutOut, type IdentifiedClient } from './admission.js';
+import { admitTarget, identifyClient, whyShutOut, type IdentifiedClient } from './admission.js';
 
 const clusterNamed = (name: string, env: string): ClusterEntry => {
   return { tenantId: 't', clusterId: `id-of-${name}`, name, generation: 1, labels: { env } };
@@ -49,6 +51,17 @@ function allow(grantId: string, effect: 'allow' | 'deny' = 'allow'): GrantEntry[
 const asked = (serverName?: string, target = METRICS) => ({ serverName, authorization: undefined, target });
 const refused = (code: string, message: RegExp): Error =>
   expect.objectContaining({ code, message: expect.stringMatching(message) as string }) as Error;
+
+it('believes no certificate that TLS did not verify', async () => {
+  const { certificatePem } = await (await testAuthority()).service('keys');
+  const directory = { loaded: true } as Directory;
+  const identify = (authorized: boolean) => {
+    const socket = { authorized, getPeerX509Certificate: () => new X509Certificate(certificatePem) };
+    return identifyClient(directory, 'fairlead.local', socket as unknown as TLSSocket);
+  };
+  expect(() => identify(false)).toThrow(refused('CERTIFICATE_REFUSED', /not verified/));
+  expect(() => identify(true)).toThrow(refused('CERTIFICATE_REFUSED', /not one of a client/));
+});
 
 it('opens nothing once what this replica knows is an hour old, whoever the client is', () => {
   const admit = (fresh: boolean) => admitTarget(directoryWith([], { fresh }), ofAll, asked('shop.example'), NOW_MS);

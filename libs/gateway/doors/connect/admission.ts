@@ -18,6 +18,8 @@ export interface IdentifiedClient {
  */
 export function identifyClient(directory: Directory, trustDomain: string, socket: TLSSocket): IdentifiedClient {
   if (!directory.loaded) throw new FairleadError('UNAVAILABLE', 'this replica has not loaded its snapshot yet');
+  // It was verified before anybody hears of the connection. If ever it were not, nobody is to be believed here.
+  if (!socket.authorized) throw new FairleadError('CERTIFICATE_REFUSED', 'the certificate was not verified');
   const peer = readCertificate(socket);
   if (isOutOfDate(peer)) throw new FairleadError('CERTIFICATE_REFUSED', 'the client certificate is out of date');
   if (peer.id.kind !== 'client' || peer.id.trustDomain !== trustDomain) {

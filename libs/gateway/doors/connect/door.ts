@@ -7,15 +7,21 @@ import { RateLimitedLog, admitInTurn, clientAddressOf } from '@fairlead/limits';
 import { refusal, statusOf } from './answers.js';
 import { ConnectionShares, connectShares } from '../../limits/connection-shares.js';
 import { DoorPassages } from '../../passage/door-passages.js';
+import { HeldOffenders } from '../hold-offenders.js';
 import { receiveClients } from '../receive-clients.js';
 import { DEFAULT_CONNECT_LIMITS, type ConnectContext, type ConnectDoorOptions } from './connect-context.js';
 import { rememberPlainSockets } from './vanished-clients.js';
 import { answerAndClose, arrivalAt, serveConnect } from './serve-connect.js';
 
+const PROTOCOL = 'http/1.1';
 const MAX_HEADER_BYTES = 16 * 1024;
 const CHECK_HEADERS_MS = 2_000;
 const TOO_MANY =
   'this client has too many connections open here: close some; the limit is FAIRLEAD_CONNECT_MAX_PER_CLIENT of the gateway';
+const NO_CLIENT = new FairleadError(
+  'CERTIFICATE_REFUSED',
+  'this door wants the certificate of a client of it; make one with: fairlead client create',
+);
 /** The first probe of a silent connection; the kernel gives its client up after ten of them, a second apart. */
 const TCP_KEEPALIVE_MS = 15_000;
 
@@ -28,7 +34,7 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
   const { headersTimeoutMs, halfClosedStallMs } = limits;
   const server = createServer({
     minVersion: 'TLSv1.3',
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: [PROTOCOL],
     requestCert: true,
     rejectUnauthorized: true,
     handshakeTimeout: headersTimeoutMs,
@@ -40,11 +46,15 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
     keepAliveInitialDelay: TCP_KEEPALIVE_MS,
     allowHalfOpen: true,
   } as Parameters<typeof createServer>[0]);
-  admitInTurn(server);
   const shares = connectShares(limits.total, limits.perIdentity.connections);
+  const { unauthenticated } = shares;
+  const answer = refusal(NO_CLIENT).text;
+  const held = { protocol: PROTOCOL, timeoutMs: headersTimeoutMs, answer, unauthenticated };
+  const offenders = new HeldOffenders(server, held);
+  admitInTurn(server);
   const connections = new ConnectionShares(server, shares, TOO_MANY);
   server.maxHeadersCount = 0;
-  receiveClients(server, 'connect', options, connections);
+  receiveClients(server, 'connect', options, connections, offenders);
   const plainOf = rememberPlainSockets(server);
   const context: ConnectContext = {
     ...options,

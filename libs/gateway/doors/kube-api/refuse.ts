@@ -5,10 +5,11 @@ import { readNoMore } from '@fairlead/limits';
 import type { ConnectionShares } from '../../limits/connection-shares.js';
 import type { Failed } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
+import { holdMs } from '../hold.js';
 import { breakOff } from './forward.js';
 import type { DoorRequest, DoorResponse } from './door-request.js';
 import { LINGER_MS, connectionOf, dropRest } from './request-rest.js';
-import { holdMs, holdSession } from './session-sockets.js';
+import { holdSession } from './session-sockets.js';
 
 /** Tells a client, in words that it understands, who refused or broke its request; an answer that has begun is broken off. */
 export function answerFailure(

@@ -1,20 +1,12 @@
 import { constants, type Http2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { holdMs } from '../hold.js';
 
-/** How long who was refused keeps its connection, which nobody reads: it would dial anew at once, and each handshake costs more than its answer. */
-const HOLD_MS = 3_000;
-/** And so much longer at random: those that were refused together must not come back together. */
-const HOLD_JITTER_MS = 2_000;
 /** What is written at its end is written within so many turns of the event loop, unless its peer takes nothing. */
 const STOP_TURNS = 4;
 const STOP_AGAIN_MS = 25;
 /** What is said last, and the ends of streams beside it, may take so long to be written. */
 const LEAVE_MS = 100;
-
-/** How long to hold one of them. */
-export function holdMs(): number {
-  return HOLD_MS + Math.random() * HOLD_JITTER_MS;
-}
 
 /** Node's own: it has no other way to let a connection wait that a session has taken over. */
 interface Pausable {
