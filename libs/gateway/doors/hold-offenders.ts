@@ -11,7 +11,7 @@ import {
 import { refusedAddressOf } from '../audit/refused-handshakes.js';
 import { holdMs } from './hold.js';
 
-/** So many of a network TLS refuses by itself, which tells them why at once: a program whose certificate has expired is not more. */
+/** So many of a network TLS refuses by itself and at once, as anybody expects: a program that has no certificate, or an old one, and tries again is not more. */
 const REFUSED_AT_ONCE = { burst: 10, perSecond: 1 };
 const MOST_HELD = { total: 1_024, perNetwork: 256 };
 /** What OpenSSL calls them. */

@@ -24,7 +24,18 @@ describe('what a peer may send that has not shown who it is', () => {
 
   it('counts a read as a frame, however little it brings', () => {
     const budget = new UnauthenticatedBudgets(() => 0).of('192.0.2.1');
-    expect(granted(10_000, () => budget.mayRead(1))).toBe(4_000);
+    expect(granted(10_000, () => budget.mayRead(1) && budget.mayBeginFrame())).toBe(2_000);
+  });
+
+  it('ends who sends a frame in many small pieces, and nobody whose reads bring frames', () => {
+    const budgets = new UnauthenticatedBudgets(() => 0);
+    const dribbling = budgets.of('192.0.2.1');
+    expect(granted(10_000, () => dribbling.mayRead(1))).toBe(128);
+    const withFrames = budgets.of('192.0.2.2');
+    const frameInTwo = (): boolean => withFrames.mayRead(9) && withFrames.mayRead(30) && withFrames.mayBeginFrame();
+    expect(granted(1_000, frameInTwo)).toBe(1_000);
+    const frameInThree = (): boolean => frameInTwo() && withFrames.mayRead(1);
+    expect(granted(1_000, frameInThree)).toBeLessThan(200);
   });
 
   it('is bounded for each network, whose peers come again and again, and leaves others theirs', () => {

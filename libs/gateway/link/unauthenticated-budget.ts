@@ -3,6 +3,8 @@ import { KeyedRateLimit, TokenBucket, networkOf, type Rate } from '@fairlead/lim
 
 /** Of one connection: bytes, frames and reads while it has not shown who it is. Discover, Enrol and Renew take some thirty frames and 30 KiB. */
 const CONNECTION = { bytes: 4 * 1024 * 1024, frames: 4_000 };
+/** Reads beyond the frames that they bring. A frame of 16 KiB in records as small as Go's first ones comes in fourteen. */
+const PIECES = { most: 128, perFrame: 2 };
 /** Calls of one connection, however soon each is over. */
 const CALLS: Rate = { burst: 512, perSecond: 4 };
 /** Of one network: who is ended comes back. Whatever is behind one address has this, and agents that show a certificate have not to share it. */
@@ -37,16 +39,21 @@ export class UnauthenticatedBudgets {
     const network = networkOf(address);
     const calls = new TokenBucket(CALLS, this.#nowMs());
     let { bytes, frames } = CONNECTION;
-    const mayBeginFrame = (): boolean => {
+    let pieces = PIECES.most;
+    const takeFrame = (): boolean => {
       frames -= 1;
       return frames >= 0 && this.#frames.take(network, this.#nowMs());
     };
     return {
-      mayBeginFrame,
+      mayBeginFrame: () => {
+        pieces = Math.min(PIECES.most, pieces + PIECES.perFrame);
+        return takeFrame();
+      },
       mayRead: (count) => {
         bytes -= count;
+        pieces -= 1;
         // A read costs as much as a frame, however little it brings.
-        return bytes >= 0 && mayBeginFrame() && this.#bytes.take(network, this.#nowMs(), count);
+        return bytes >= 0 && pieces >= 0 && takeFrame() && this.#bytes.take(network, this.#nowMs(), count);
       },
       mayCall: () => calls.take(this.#nowMs()) && this.#calls.take(network, this.#nowMs()),
     };
